@@ -7,7 +7,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import ClassifierMixin, ClusterMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -64,13 +63,6 @@ def test_two_blobs(name):
     np.testing.assert_allclose(model.predict_proba(X + 0.01).sum(axis=1), 1.0)
     assert model.n_features_in_ == 2
     assert model.score(X, TRUTH) == 1.0
-
-
-@pytest.mark.parametrize("missing", [None, np.nan, "", "-1", pd.NA])
-def test_text_labels(missing):
-    labels = [{0: "x", 1: "y"}.get(label, missing) for label in Y.tolist()]
-    model = make(ONE).fit(X, labels)
-    assert model.transduction_.tolist() == np.array(["x", "y"])[TRUTH].tolist()
 
 
 def test_points_and_their_graph_give_the_same_answer(any_name):

@@ -44,15 +44,6 @@ def test_they_are_the_definition_in_any_unit(seed, power):
     np.testing.assert_allclose(scaled.weights, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("factor", [1e-300, 1e-3, 1e300])
-def test_a_part_in_another_unit_has_the_same_couplings(factor):
-    part = random_graph(np.random.default_rng(3), 8)
-    edges, weights = (part.edges, part.edges + 8), (part.weights, factor * part.weights)
-    both = Graph(16, np.concatenate(edges), np.concatenate(weights)).homogeneous()
-    one, other = np.split(both.weights, 2)
-    np.testing.assert_allclose(one, other, rtol=1e-12)
-
-
 def test_weights_of_every_size_side_by_side_keep_their_edges_and_signs():
     # 0 -1e300- 1 -1e-300- 2 -1e300- 3: the middle one is 1e-600 of its neighbours.
     chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1e300, -1e-300, 1e300]).homogeneous()

@@ -35,20 +35,6 @@ def filled(path):
     return path.read_bytes()
 
 
-def test_what_was_appended_is_read_again(tmp_path):
-    filled(tmp_path / "log")
-    again = LabelLog(tmp_path / "log", dataset())
-    assert [(e["n"], e["who"], e["do"]) for e in again.entries] == [
-        (1, "ada", "label"), (2, "bob", "clear"), (3, "bob", "undo"),
-    ]  # fmt: skip
-    history = History(IDS, [None] * 4)
-    for entry in again.entries:
-        history.take(entry)
-    assert history.labels == ["x", "x", None, None]
-    assert again.append({"do": "clear", "points": ["a"]}, "ada")["n"] == 4
-    again.close()
-
-
 def rejection(**other):
     points = {"points": ["a"], "class": "x", "group": "new:1", "members": ["a", "c", "b"]}
     return {"do": "reject"} | points | other
@@ -83,12 +69,19 @@ def test_a_rejection_of_points_that_are_not_there_is_refused():
 def test_a_log_cut_off_anywhere_keeps_all_whole_lines(tmp_path):
     whole = filled(tmp_path / "log")
     ends = [k + 1 for k, byte in enumerate(whole) if byte == ord("\n")]
+    written = [(1, "ada", "label"), (2, "bob", "clear"), (3, "bob", "undo")]
+    labels = [[None, None], ["x", "x"], ["x", None], ["x", "x"]]  # of a and b after so many
     for length in range(len(whole) + 1):
         path = tmp_path / "cut"
         path.write_bytes(whole[:length])
         log = LabelLog(path, dataset())
-        assert len(log.entries) == max(sum(end <= length for end in ends) - 1, 0)
-        log.append({"do": "clear", "points": ["c"]}, "ada")
+        count = max(sum(end <= length for end in ends) - 1, 0)
+        assert [(e["n"], e["who"], e["do"]) for e in log.entries] == written[:count]
+        history = History(IDS, [None] * 4)
+        for entry in log.entries:
+            history.take(entry)
+        assert history.labels == [*labels[count], None, None]
+        assert log.append({"do": "clear", "points": ["c"]}, "ada")["n"] == count + 1
         log.close()
         assert read_log(path)[1][-1]["points"] == ["c"]
 

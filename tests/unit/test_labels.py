@@ -61,33 +61,24 @@ NUMBERS = [
 ]
 
 
+TRUTHS = [
+    [False, None, True, False],
+    [False, -1, True, False],
+    [False, np.nan, True, False],
+    np.array([False, None, True, False], dtype=object),
+    pd.Series([False, None, True, False], dtype="boolean"),
+]
+KINDS = [(["a", "b"], TEXT), ([3, 5], NUMBERS), ([False, True], TRUTHS)]
+
+
 @pytest.mark.parametrize(
-    ("y", "classes"), [*((y, ["a", "b"]) for y in TEXT), *((y, [3, 5]) for y in NUMBERS)], ids=repr
+    ("y", "classes"), [(y, classes) for classes, given in KINDS for y in given], ids=repr
 )
 def test_labels_with_any_mark_for_unlabelled(y, classes):
     code = parse_labels(y, 4)
     assert code.classes.tolist() == classes
     assert code.classes.dtype.kind == np.array(classes).dtype.kind
     assert code.states.tolist() == [0, -1, 1, 0]
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        [True, None, False],
-        [True, -1, False],
-        [True, np.nan, False],
-        np.array([True, None, False], dtype=object),
-        pd.Series([True, None, False], dtype="boolean"),
-    ],
-    ids=repr,
-)
-def test_truth_values_stay_truth_values(y):
-    code = parse_labels(y, 3)
-    assert code.classes.dtype == bool
-    assert code.states.tolist() == [1, -1, 0]
-    # Outcomes: True, the first new class, False.
-    assert encode_outcomes(np.array([1, 2, 0]), code.classes, ()).tolist() == [True, "new:1", False]
 
 
 def test_other_sortable_labels_are_kept():
@@ -249,6 +240,11 @@ def test_outcomes_are_written_in_the_kind_of_the_labels(labels, expected):
         assert outcome_names(OUTCOMES, classes, CONFUSED).tolist() == expected
         # Nothing but named classes keeps its dtype.
         assert encode_outcomes(OUTCOMES[:3], classes, ()).dtype == classes.dtype
+
+
+def test_truth_values_stay_truth_values_beside_new_classes():
+    truths = np.array([False, True])
+    assert encode_outcomes(np.array([1, 2, 0]), truths, ()).tolist() == [True, "new:1", False]
 
 
 def as_they_went_in(code):
