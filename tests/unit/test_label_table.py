@@ -36,12 +36,16 @@ def test_csv_is_read_back_by_pythons_reader(case):
 def test_table_agrees_with_the_classifier(case):
     answer = case.result.decide(0.55)
     table = case.table(case.content.answer.row)
-    assert [r[1] for r in table.rows] == answer.names.tolist()
-    assert [r[2] for r in table.rows] == answer.status.tolist()
-    assert [r[4] for r in table.rows] == answer.second.tolist()
-    numbers = np.array([[float(v) for v in (r[3], *r[5:])] for r in table.rows])
-    np.testing.assert_allclose(numbers[:, 0], answer.confidence, atol=0.5e-4 + 1e-12)
-    np.testing.assert_allclose(numbers[:, 1:], answer.probabilities, atol=0.5e-4 + 1e-12)
+    columns = dict(zip(table.columns, map(list, zip(*table.rows, strict=True)), strict=True))
+    assert columns["call"] == answer.names.tolist()
+    assert columns["status"] == answer.status.tolist()
+    assert columns["second"] == answer.second.tolist()
+    for name, values in {
+        "confidence": answer.confidence,
+        "p:<b>left</b>": answer.probabilities[:, 0],
+        "p:right": answer.probabilities[:, 1],
+    }.items():
+        np.testing.assert_allclose(np.float64(columns[name]), values, atol=0.5e-4 + 1e-12)
     assert answer.table(case.content.ids) == table
 
 
@@ -49,7 +53,7 @@ def test_table_agrees_with_the_classifier(case):
 def test_errors_have_columns_only_where_there_are_any():
     run = Tempering(tol=0.5).run(MinCut()(Graph(3, [(0, 1), (1, 2)]), [0, -1, 1], 2), [1.0], seed=0)
     sampled = Answer.from_equilibrium(run, parse_labels([0, -1, 1], 3), temperature=1.0)
-    assert sampled.table(range(3)).columns[-2:] == ("se:0", "se:1")
+    assert {"se:0", "se:1"} < set(sampled.table(range(3)).columns)
     exact = JunctionTree().run(run.model, [1.0])
     plain = Answer.from_equilibrium(exact, parse_labels([0, -1, 1], 3), temperature=1.0)
     assert not any(c.startswith("se:") for c in plain.table(range(3)).columns)

@@ -27,7 +27,7 @@ from spinlearn.answers.law import (
 from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status, label_reach
-from spinlearn.answers.table import STEPS, LabelTable, safe_name, table_columns, whole_steps
+from spinlearn.answers.table import STEPS, Column, LabelTable, safe_name
 from spinlearn.answers.temperature import (
     TEMPERATURE_RULES,
     answer_temperature,
@@ -318,11 +318,18 @@ class Answer(NotebookTable):
     @cached_property
     def second(self) -> npt.NDArray[np.object_]:
         """The most probable other class of every point, "" where there is none."""
+        names = [*map(self._second_name, range(self.law_states.shape[1])), ""]
+        return np.array(names, dtype=object)[self._seconds]
+
+    @cached_property
+    def _seconds(self) -> npt.NDArray[np.int32]:
+        """The state of it, -1 where there is none with a name."""
         chosen = second_choices(self.law_states, self.decision.outcomes)
-        n_states = self.law_states.shape[1]
-        n_named = n_states if self.law is not None else len(self.classes)
-        names = [outcome_name(k, self.classes, ()) if k < n_named else "" for k in range(n_states)]
-        return np.array([*names, ""], dtype=object)[chosen]
+        n_named = len(self.classes) + self.n_new
+        return np.where(chosen < n_named, chosen, np.int32(-1))
+
+    def _second_name(self, state: int) -> str:
+        return outcome_name(state, self.classes, ()) if state >= 0 else ""
 
     @property
     def expected_accuracy(self) -> tuple[float, float]:
@@ -395,30 +402,37 @@ class Answer(NotebookTable):
         """One row of text for each of the `points`, as in labels.csv; `ids` are the names of all
         points.
         """
-        decision, classes, errors = self.decision, self.classes, self.std_error
-        if len(ids) != len(decision.outcomes):
-            raise InvalidInputError(
-                f"there are {len(ids)} ids for {len(decision.outcomes)} points: give one id per "
-                "point"
-            )
-        codes, inverse = np.unique(decision.outcomes[points], return_inverse=True)
-        names = [safe_name(outcome_name(int(c), classes, decision.confused_sets)) for c in codes]
-        states = self.table_states(points)
-        numbers = states if errors is None else np.concatenate([states, errors[points]], axis=1)
-        listed = inverse, decision.status[points], whole_steps(self.confidence[points])
-        text = [f"{k // STEPS}.{k % STEPS:04d}" for k in range(STEPS + 1)]
-        rows = tuple(
-            (safe_name(str(name)), names[call], STATUS_NAMES[how], text[sure], safe_name(other))
-            + tuple([text[k] for k in values])
-            for name, other, call, how, sure, values in zip(
-                ids[points],
-                self.second[points],
-                *(v.tolist() for v in (*listed, whole_steps(numbers))),
-                strict=True,
-            )
-        )
-        columns = table_columns(classes, self.n_new, states.shape[1], errors is not None)
-        return LabelTable(columns, rows)
+        n = len(self.decision.outcomes)
+        if len(ids) != n:
+            raise InvalidInputError(f"there are {len(ids)} ids for {n} points: give one per point")
+        columns = self._table_columns(points)
+        named = (safe_name(str(name)) for name in ids[points])
+        rows = tuple(zip(named, *(one.texts() for one in columns), strict=True))
+        return LabelTable(("id", *(one.name for one in columns)), rows)
+
+    def _table_columns(self, points: slice = slice(None)) -> list[Column]:
+        """What labels.csv and labels.parquet say of some `points` beside their ids.
+
+        The explorer's own table is `labelsCsv` in viz/page/table.js; a browser compares the two.
+        """
+        decision = self.decision
+        calls, call = np.unique(decision.outcomes[points], return_inverse=True)
+        called = [outcome_name(int(c), self.classes, decision.confused_sets) for c in calls]
+        others, second = np.unique(self._seconds[points], return_inverse=True)
+        states, errors = self.table_states(points), self.std_error
+        named = [str(c) for c in self.classes]
+        beyond = [f"new:{k + 1}" for k in range(self.n_new)]
+        beyond += ["new"] * (states.shape[1] - len(named) - len(beyond))
+        columns = [
+            Column("call", call.astype(np.int32), called),
+            Column("status", decision.status[points], STATUS_NAMES),
+            Column("confidence", self.confidence[points]),
+            Column("second", second.astype(np.int32), [self._second_name(int(c)) for c in others]),
+            *map(Column, [f"p:{name}" for name in named + beyond], states.T),
+        ]
+        if errors is not None:
+            columns += map(Column, [f"se:{name}" for name in named], errors[points].T)
+        return columns
 
     # -- in words --------------------------------------------------------------------------------
 

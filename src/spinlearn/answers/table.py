@@ -23,8 +23,9 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,28 @@ import numpy.typing as npt
 from spinlearn.model.arrays import FloatArray
 
 STEPS = 10_000  # to a unit of probability
+
+
+class Column(NamedTuple):
+    """A column: `values` (n,) are places in `words`, or probabilities where there are none."""
+
+    name: str
+    values: npt.NDArray[Any]
+    words: Sequence[str] | None = None
+
+    def texts(self) -> list[str]:
+        """As they stand in labels.csv."""
+        if self.words is None:
+            places, texts = whole_steps(self.values), step_texts()
+        else:
+            places, texts = self.values, [safe_name(word) for word in self.words]
+        return [texts[k] for k in places.tolist()]
+
+
+@cache
+def step_texts() -> list[str]:
+    """All probabilities that a table can hold, by their number of steps."""
+    return [f"{k // STEPS}.{k % STEPS:04d}" for k in range(STEPS + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +69,6 @@ class LabelTable:
         text = io.StringIO()
         csv_writer(text).writerows((self.columns, *self.rows) if heading else self.rows)
         return text.getvalue()
-
-
-def table_columns(
-    classes: Sequence[object] | npt.NDArray[Any], n_new: int, n_states: int, errors: bool
-) -> tuple[str, ...]:
-    """Names of the columns for so many states, with standard errors or without."""
-    named = [str(c) for c in classes]
-    states = named + [f"new:{k + 1}" for k in range(n_new)]
-    states += ["new"] * (n_states - len(states))
-    columns = ["id", "call", "status", "confidence", "second", *(f"p:{s}" for s in states)]
-    return (*columns, *(f"se:{c}" for c in named)) if errors else tuple(columns)
 
 
 def csv_writer(file: IO[str]) -> Any:

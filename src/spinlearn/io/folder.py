@@ -31,13 +31,10 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from spinlearn.answers.labels import outcome_name
-from spinlearn.answers.rule import STATUS_NAMES
 from spinlearn.answers.table import (
     STEPS,
     csv_writer,
     safe_name,
-    table_columns,
     temperature_text,
     whole_steps,
 )
@@ -98,27 +95,13 @@ def write_label_parquet(path: Path, result: Result) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    decision = result.decision
-    codes, call = np.unique(decision.outcomes, return_inverse=True)
-    names = [outcome_name(int(c), result.classes, decision.confused_sets) for c in codes]
-    seconds, second = np.unique(result.second.astype(str), return_inverse=True)
-    states, errors = result.table_states(), result.std_error
-    call, status, second = (
-        pa.DictionaryArray.from_arrays(pa.array(numbers.astype(kind)), pa.array(list(words)))
-        for numbers, kind, words in (
-            (call, np.int32, names),
-            (decision.status, np.int8, STATUS_NAMES),
-            (second, np.int32, seconds),
-        )
-    )
-    shares = [result.confidence, *states.T, *([] if errors is None else errors.T)]
-    sure, *others = ((whole_steps(values) / STEPS).astype(np.float32) for values in shares)
-    values = [result.ids, call, status, sure, second, *others]
-    columns = table_columns(result.classes, result.n_new, states.shape[1], errors is not None)
-    parquet.write_table(
-        pa.table(dict(zip(columns, values, strict=True))),
-        path, compression="zstd", write_page_checksum=True,
-    )  # fmt: skip
+    columns = {"id": result.ids} | {
+        one.name: (whole_steps(one.values) / STEPS).astype(np.float32)
+        if one.words is None
+        else pa.DictionaryArray.from_arrays(pa.array(one.values), pa.array(list(one.words)))
+        for one in result._table_columns()
+    }
+    parquet.write_table(pa.table(columns), path, compression="zstd", write_page_checksum=True)
 
 
 MODEL = "model.npz"  # marks a folder as ours

@@ -4,7 +4,7 @@ function csvField(text) {
   return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 }
 
-// As answers/spreadsheet.py: no spreadsheet may take a name for a formula.
+// As safe_name there: no spreadsheet may take a name for a formula.
 function safeName(name) {
   const formula = /^'*[\x00-\x20]*[=+\-@][\s\S]/.test(name) && !/^[\x00-\x20]*[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(name);
   return formula ? "'" + name : name;
@@ -17,21 +17,23 @@ function stepText(steps, unit) {
 function labelsCsv(data, row) {
   if (data.allLabels !== null && row === data.answerRow) return data.allLabels;
   const { n, k, stepsPerUnit } = data;
-  const errors = errorsAt(data, row);
-  const nNew = isAverage(data, row) ? data.nNew : 0;
-  const another = isAverage(data, row) && data.another ? ['new'] : []; // class without label
-  const states = [...data.classes, ...Array.from({ length: nNew }, (_, c) => `new:${c + 1}`), ...another];
-  const nBeyond = states.length - k;
-  const head = ['id', 'call', 'status', 'confidence', 'second', ...states.map((c) => 'p:' + c), ...(errors ? data.classes.map((c) => 'se:' + c) : [])];
-  const lines = [head.map(csvField).join(',')];
-  for (let i = 0; i < n; i++) {
-    const at = row * n + i;
-    const fields = [safeName(data.ids[i]), safeName(outcomeName(data, data.outcomes[at])), data.statusNames[data.status[at]], stepText(data.confidence[at], stepsPerUnit), safeName(secondName(data, i, row))];
-    for (let c = 0; c < k; c++) fields.push(stepText(data.probability[at * k + c], stepsPerUnit));
-    for (let c = 0; c < nBeyond; c++) fields.push(stepText(data.beyond[i * nBeyond + c], stepsPerUnit));
-    if (errors) for (let c = 0; c < k; c++) fields.push(stepText(data.error[at * k + c], stepsPerUnit));
-    lines.push(fields.map(csvField).join(','));
-  }
+  const base = row * n;
+  const average = isAverage(data, row);
+  const beyond = Array.from({ length: average ? data.nNew : 0 }, (_, c) => `new:${c + 1}`);
+  if (average && data.another) beyond.push('new'); // a class without label that is none of these
+  const shares = (names, prefix, values, width, first) => names.map((name, c) => [prefix + name, (i) => stepText(values[(first + i) * width + c], stepsPerUnit)]);
+  const columns = [
+    ['id', (i) => safeName(data.ids[i])],
+    ['call', (i) => safeName(outcomeName(data, data.outcomes[base + i]))],
+    ['status', (i) => data.statusNames[data.status[base + i]]],
+    ['confidence', (i) => stepText(data.confidence[base + i], stepsPerUnit)],
+    ['second', (i) => safeName(secondName(data, i, row))],
+    ...shares(data.classes, 'p:', data.probability, k, base),
+    ...shares(beyond, 'p:', data.beyond, beyond.length, 0),
+    ...(errorsAt(data, row) ? shares(data.classes, 'se:', data.error, k, base) : []),
+  ];
+  const lines = [columns.map(([name]) => csvField(name)).join(',')];
+  for (let i = 0; i < n; i++) lines.push(columns.map(([, text]) => csvField(text(i))).join(','));
   return lines.join('\n') + '\n';
 }
 
