@@ -211,18 +211,9 @@ def test_scanpys_own_graph_is_used():
     assert fitted.graph_.n_edges == neighbour_graph(adata, None).n_edges
 
 
-def chained(n_points: int = 60):
-    """The same groups with scanpy's graph beside them: each group a ring with chords."""
-    adata, truth = blobs(n_points)
-    u = np.concatenate([np.arange(n_points - step) for step in (3, 6, 9)])
-    v = np.concatenate([np.arange(step, n_points) for step in (3, 6, 9)])
-    half = csr_array((np.full(len(u), 0.5), (u, v)), shape=(n_points, n_points))
-    adata.obsp["connectivities"] = csr_array(half + half.T)
-    return adata, truth
-
-
 def test_the_method_applies_to_scanpys_graph_and_choices_are_stored(tmp_path):
-    adata, _ = chained()
+    adata, _ = blobs()
+    adata.obsp["connectivities"] = ring()
     ours = annotate(adata, "kind", novelty=0.5)
     papers = annotate(adata, "kind", method="paper", key_added="p")
     np.testing.assert_array_equal(ours.graph_.edges, papers.graph_.edges)

@@ -14,7 +14,6 @@ from spinlearn.errors import (
     UnsupportedModelError,
 )
 from spinlearn.model.class_penalty import ClassPenalty
-from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 
@@ -112,12 +111,3 @@ def test_the_callback_stops_between_temperatures(model):
     assert seen == sorted(seen)
     with pytest.raises(StoppedError):
         GeneralizedBP().run(model, [1.0], callback=lambda p: True)
-
-
-def test_lone_and_clamped_nodes_need_no_messages():
-    lone = GeneralizedBP().run(PottsModel(Graph(1, []), 4), [0.0, 2.0])
-    np.testing.assert_allclose(lone.marginals, 0.25)
-    pair = PottsModel(Graph(2, [(0, 1)], [0.7]), 3, clamped=[0, 2])
-    held = GeneralizedBP().run(pair, [0.0, 1.0, np.inf])
-    np.testing.assert_allclose(held.mean_energy, 0.7)
-    np.testing.assert_allclose(held.log_partition, [-np.inf, -0.7, 0.0])

@@ -83,17 +83,9 @@ def test_from_sparse_adds_stored_duplicates_and_ignores_stored_zeros():
     assert (graph.edges.tolist(), graph.weights.tolist()) == ([[0, 1]], [3.0])
 
 
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
-        ([[0, 1], [2, 0]], r"not symmetric.*\(W \+ W.T\) / 2"),
-        (np.ones((2, 3)), r"square.*MutualKNN"),
-        (np.full((2, 2), np.nan), "NaN"),
-    ],
-)
-def test_from_sparse_refuses(matrix, message):
-    with pytest.raises(InvalidInputError, match=message):
-        Graph.from_sparse(np.array(matrix, dtype=float))
+def test_from_sparse_refuses_what_is_not_square():
+    with pytest.raises(InvalidInputError, match=r"square.*MutualKNN"):
+        Graph.from_sparse(np.ones((2, 3)))
 
 
 @pytest.mark.parametrize(

@@ -40,17 +40,26 @@ def test_pixel_grid_matches_networkx(shape, connectivity, share):
     np.testing.assert_array_equal(clone(grid).build(mask.astype(int)).edges, graph.edges)
 
 
+SQUARE = np.ones((2, 2), dtype=bool)
+
+
 @pytest.mark.parametrize(
-    ("mask", "message"),
+    ("mask", "settings", "message"),
     [
-        (np.ones(4, dtype=bool), r"2-D.*\(4,\)"),
-        (np.zeros((3, 3), dtype=bool), "no True pixel"),
-        (np.full((2, 2), 0.5), "dtype float64.*threshold"),
-        (np.full((2, 2), 7), "True or False"),
+        (np.ones(4, dtype=bool), {}, r"2-D.*\(4,\)"),
+        (np.zeros((3, 3), dtype=bool), {}, "no True pixel"),
+        (np.full((2, 2), 0.5), {}, "dtype float64.*threshold"),
+        (np.full((2, 2), 7), {}, "True or False"),
+        (SQUARE, {"connectivity": 5}, r"connectivity=5.*use 4 .* or 8"),
+        (SQUARE, {"values": np.zeros((3, 2))}, "values have shape"),
+        (SQUARE, {"values": np.full((2, 2), np.nan)}, "inside the mask"),
+        (SQUARE, {"values": [["a", "b"], ["c", "d"]]}, "values must be real numbers"),
+        (SQUARE, {"values": np.eye(2), "contrast": np.nan}, "contrast=nan is not a pos"),
     ],
 )
-def test_bad_masks_are_refused(mask, message):
-    for use in (PixelGrid().build, PixelGrid().coordinates):
+def test_bad_masks_and_images_are_refused(mask, settings, message):
+    grid = PixelGrid(**settings)
+    for use in (grid.build,) if settings else (grid.build, grid.coordinates):
         with pytest.raises(InvalidInputError, match=message):
             use(mask)
 
@@ -176,21 +185,6 @@ def test_weights_are_those_of_the_formula():
     image[1, 0], mask[1, 0] = np.nan, False  # outside the mask anything may be
     assert np.all(np.isfinite(PixelGrid(values=image).build(mask).weights))
     assert set(PixelGrid(values=np.zeros((2, 2))).build(mask).weights) == {1.0}
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"connectivity": 5}, r"connectivity=5.*use 4 .* or 8"),
-        ({"values": np.zeros((3, 2))}, "values have shape"),
-        ({"values": np.full((2, 2), np.nan)}, "inside the mask"),
-        ({"values": [["a", "b"], ["c", "d"]]}, "values must be real numbers"),
-        ({"values": np.eye(2), "contrast": np.nan}, "contrast=nan is not a positive number"),
-    ],
-)
-def test_images_that_do_not_fit_are_refused(settings, said):
-    with pytest.raises(InvalidInputError, match=said):
-        PixelGrid(**settings).build(np.ones((2, 2), dtype=bool))
 
 
 NODES = ["a", "b", "c", "d", "e", "f"]

@@ -113,10 +113,16 @@ def test_unit_of_length_does_not_matter(factor, weights):
 
 
 @pytest.mark.parametrize("builder", [KNN(), MutualKNN(weights="local"), Radius(radius=1.0)])
-def test_permuting_points_permutes_the_graph(builder):
+def test_permuting_points_permutes_the_graph_and_nothing_is_changed(builder):
+    assert isinstance(builder, GraphBuilder)
     X = points(150, 3)
+    before, copy = builder.get_params(), X.copy()
     order = np.random.default_rng(1).permutation(len(X))
     graph, permuted = builder.build(X), builder.build(X[order])
+    builder.attach(points(5, 3), X)
+    assert builder.get_params() == before
+    np.testing.assert_array_equal(X, copy)
+    assert_same_graph(graph, clone(builder).build(X))
     edges = np.sort(order[permuted.edges], axis=1)
     by_place = np.lexsort(edges.T[::-1])
     np.testing.assert_array_equal(edges[by_place], graph.edges)
@@ -208,15 +214,3 @@ def test_a_radius_that_joins_everything_is_refused(monkeypatch, d):
     monkeypatch.setattr(search, "MAX_EDGES", 1000)
     with pytest.raises(InvalidInputError, match=r"1,000 pairs.*smaller radius"):
         Radius(radius=100.0).build(points(100, d))
-
-
-@pytest.mark.parametrize("builder", [KNN(), MutualKNN(), Radius(radius=1.0)])
-def test_builders_are_stateless_settings(builder):
-    assert isinstance(builder, GraphBuilder)
-    X = points(50, 3)
-    before, copy = builder.get_params(), X.copy()
-    first = builder.build(X)
-    builder.attach(points(5, 3), X)
-    assert builder.get_params() == before
-    np.testing.assert_array_equal(X, copy)
-    assert_same_graph(first, clone(builder).build(X))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph
+from spinlearn.graphs import KNN
 from spinlearn.graphs import search as approximate
 from spinlearn.graphs.search import Search
 from spinlearn.linear import inverse_roots, scaled, solve, weight_matrix
@@ -66,3 +67,6 @@ def test_faiss_finds_as_many_neighbours_as_it_says(n_features):
     assert not np.any(found.ids == own[:, None])
     assert np.all(np.diff(found.distances, axis=1) >= 0)
     assert all(len(np.unique(row)) == 10 for row in found.ids)
+    builders = [KNN(search="faiss") for _ in range(2)]
+    assert np.array_equal(*[builder.build(points).edges for builder in builders])
+    assert builders[0].recall_ >= approximate.RECALL

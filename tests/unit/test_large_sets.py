@@ -99,16 +99,6 @@ def points():
     return make_blobs(2000, centers=6, n_features=8, random_state=3)[0]
 
 
-def test_faiss_finds_what_it_says_it_finds(points):
-    pytest.importorskip("faiss")
-    exact, builder = KNN(search="exact").build(points), KNN(search="faiss")
-    found = builder.build(points)
-    common = set(map(tuple, exact.edges.tolist())) & set(map(tuple, found.edges.tolist()))
-    assert builder.recall_ >= 0.97
-    assert len(common) >= (builder.recall_ - 0.02) * exact.n_edges
-    assert np.array_equal(found.edges, KNN(search="faiss").build(points).edges)
-
-
 def test_any_transformer_finds_neighbours_if_it_finds_enough(points):
     exact = KNN(n_neighbors=7, search="exact")
     other = KNN(n_neighbors=7, search=KNeighborsTransformer(n_neighbors=8))
