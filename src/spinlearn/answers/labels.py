@@ -218,9 +218,10 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
         known = ~np.array([_is_nothing(value) for value in values], dtype=bool)
     given = values[known]
     if given.dtype.kind in "OUS":
-        minus = _reads(given, "-1", b"-1")
-        empty = len(given) < n_points
-        if np.any(minus) and empty and np.any(_reads(given, "1", b"1", "+1", b"+1")):
+        texts = [v.decode("latin-1") if isinstance(v, bytes) else v for v in given]
+        minus = np.array([isinstance(v, str) and v == "-1" for v in texts], dtype=bool)
+        plus = any(isinstance(v, str) and v in ("1", "+1") for v in texts)
+        if np.any(minus) and plus and len(given) < n_points:
             warnings.warn(MINUS_ONE, LabelWarning, stacklevel=3)
         else:
             known[np.flatnonzero(known)[minus]] = False
@@ -267,11 +268,6 @@ def _is_nothing(value: Any) -> bool:
     return value == "" if isinstance(value, str) else (
         isinstance(value, (int, float, np.number)) and bool(value == UNLABELLED)
     )  # fmt: skip
-
-
-def _reads(values: npt.NDArray[Any], *texts: str | bytes) -> npt.NDArray[np.bool_]:
-    """Which values are one of these texts."""
-    return np.array([isinstance(v, (str, bytes)) and v in texts for v in values], dtype=bool)
 
 
 def _of_one_kind(given: npt.NDArray[Any]) -> npt.NDArray[Any]:

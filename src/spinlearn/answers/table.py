@@ -90,11 +90,6 @@ def whole_steps(values: FloatArray) -> npt.NDArray[np.uint16]:
     return np.rint(clipped * STEPS).astype(np.uint16)
 
 
-def temperature_text(value: float) -> str:
-    """A temperature as it stands in tables."""
-    return f"{value:.6g}"
-
-
 # The explorer writes the same characters: viz/page/table.js holds these two expressions again.
 FORMULA = re.compile(r"'*[\x00-\x20]*[=+\-@][\s\S]")
 NUMBER = re.compile(r"[\x00-\x20]*[+-]([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

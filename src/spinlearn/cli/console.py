@@ -159,7 +159,29 @@ def print_summary(
     )
     for choice in result.choices:
         say(screen, choice)
-    screen.print(_calls(result))
+    # The calls with their sizes: named classes, new ones, undecided ones, the largest first.
+    decision = result.decision
+    table = Table(
+        Column("call", overflow="fold", min_width=12),
+        Column("points", no_wrap=True, justify="right"),
+        Column("confidence", no_wrap=True, justify="right"),
+        Column("of them", overflow="fold"),
+    )
+    codes, sizes = np.unique(decision.outcomes, return_counts=True)
+    order = np.lexsort((-sizes, codes >= decision.n_classes, codes < 0))
+    for k in order[:MOST_ROWS]:
+        status = decision.status[decision.outcomes == codes[k]]
+        counts = np.bincount(status, minlength=len(Status))
+        table.add_row(
+            cell(result.name_of(int(codes[k]))),
+            str(sizes[k]),
+            f"{result.mean_confidence(int(codes[k])):.2f}",
+            ", ".join(f"{counts[s]} {STATUS_NAMES[s]}" for s in Status if counts[s]),
+        )
+    rest = order[MOST_ROWS:]
+    if len(rest):
+        table.add_row(f"{len(rest)} more", str(sizes[rest].sum()), "", "")
+    screen.print(table)
     for remark in result.kind_remarks():
         say(screen, remark)
     for part in result.phases:
@@ -177,29 +199,3 @@ def print_summary(
         say(screen, f"note: {message}", "yellow")
     for path in files:
         say(screen, f"wrote {path}")
-
-
-def _calls(result: Result) -> Table:
-    """The calls with their sizes: named classes, new ones, undecided ones, the largest first."""
-    decision = result.decision
-    table = Table(
-        Column("call", overflow="fold", min_width=12),
-        Column("points", no_wrap=True, justify="right"),
-        Column("confidence", no_wrap=True, justify="right"),
-        Column("of them", overflow="fold"),
-    )
-    codes, sizes = np.unique(decision.outcomes, return_counts=True)
-    order = np.lexsort((-sizes, codes >= decision.n_classes, codes < 0))
-    for k in order[:MOST_ROWS]:
-        here = decision.outcomes == codes[k]
-        counts = np.bincount(decision.status[here], minlength=len(Status))
-        table.add_row(
-            cell(result.name_of(int(codes[k]))),
-            str(sizes[k]),
-            f"{result.mean_confidence(int(codes[k])):.2f}",
-            ", ".join(f"{counts[s]} {STATUS_NAMES[s]}" for s in Status if counts[s]),
-        )
-    rest = order[MOST_ROWS:]
-    if len(rest):
-        table.add_row(f"{len(rest)} more", str(sizes[rest].sum()), "", "")
-    return table

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from spinlearn.cli import options
-from spinlearn.cli.console import Watch, console, print_summary, say, watched
+from spinlearn.cli.console import console, print_summary, say, watched
 from spinlearn.errors import (
     ClusterError,
     InvalidInputError,
@@ -20,9 +20,6 @@ from spinlearn.errors import (
     StoppedError,
 )
 from spinlearn.io.dataset import ReadOptions
-
-if TYPE_CHECKING:
-    from spinlearn.io.result import Result
 
 MANY = 30_000  # points from which on it is said what they will cost
 CONNECT_SECONDS = 20
@@ -94,7 +91,7 @@ def fit(
     """
     from spinlearn.engines.checkpoint import refuse_existing
     from spinlearn.files.atomic_write import leftovers
-    from spinlearn.io.folder import check_name
+    from spinlearn.io.folder import check_name, only_run, write_answer
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import Fitting, configured_engine, predicted_cost
 
@@ -111,7 +108,8 @@ def fit(
     finished = whole.with_name(f".{whole.name}.finished.npz")
     engine = configured_engine(settings["engine"], checkpoint, blocks, parts)
     screen = console()
-    with _alone(out), on_cluster(scheduler):
+    shared = nullcontext() if scheduler is None else on_cluster(scheduler)
+    with only_run(out, answer=True), shared:
         for left in leftovers(checkpoint):
             left.unlink(missing_ok=True)
         if checkpoint.exists() and not resume:
@@ -150,7 +148,8 @@ def fit(
                     raise
                 say(screen, "stopped before anything was measured; --resume goes on", "yellow")
                 raise typer.Exit(watch.exit_code) from error
-            files = _write(out, watch, result, profile=profile)
+            watch.writing()
+            files = write_answer(out, result, profile=profile)
             # Before a word is printed: nothing that goes wrong in printing is to make the next run
             # think that this one was interrupted.
             if not watch.stopped:
@@ -200,11 +199,12 @@ def cluster(
     """
     import numpy as np
 
+    from spinlearn.io.folder import only_run, write_answer
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import Fitting
 
     screen = console()
-    with _alone(out):
+    with only_run(out, answer=True):
         dataset = read_dataset(data, replace(read, for_labelling=True))
         if dataset.n_points < 2:
             raise InvalidInputError(
@@ -214,7 +214,8 @@ def cluster(
         fitting = Fitting(dataset, settings)
         with watched(screen, quiet) as watch:
             result, messages = fitting.result(none, watch, watch.tell)
-            files = _write(out, watch, result)
+            watch.writing()
+            files = write_answer(out, result)
             watch.written()
             print_summary(screen, result, out, messages, files)
 
@@ -257,15 +258,16 @@ def reject(
 
 
 def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool) -> None:
-    from spinlearn.io.folder import check_name
+    from spinlearn.io.folder import check_name, only_run, write_answer
     from spinlearn.io.result import Result
     from spinlearn.workflows.fitting import decided
 
     check_name(out)
     result, screen = Result.load(folder), console()
-    with _alone(out), watched(screen, quiet) as watch:
+    with only_run(out, answer=True), watched(screen, quiet) as watch:
         again = decided(result, do, group, name, watch)
-        files = _write(out, watch, again)
+        watch.writing()
+        files = write_answer(out, again)
         watch.written()
         print_summary(screen, again, out, (), files)
     word = again.words[-1]
@@ -273,26 +275,6 @@ def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool
     labelled = ", ".join(again.ids[k] for k in word.labelled.tolist())
     now = "is a label" if len(word.labelled) == 1 else "are labels"
     say(screen, f"{group} is {what} {word.name}: {labelled} {now} now")
-
-
-@contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Write into a folder, alone; refuse one that cannot be before any work."""
-    from spinlearn.io.folder import check_name, check_target, only_run, parent_folder
-
-    check_name(out)
-    with parent_folder(out), only_run(out):
-        check_target(out)
-        yield
-
-
-def _write(out: Path, watch: Watch, result: Result, **how: Any) -> list[Path]:
-    """Write the folder of an answer; its files."""
-    from spinlearn.io.folder import new_folder, write_answer
-
-    watch.writing()
-    with new_folder(out) as folder:
-        return [out / path.name for path in write_answer(folder, result, **how)]
 
 
 @contextmanager
@@ -316,11 +298,8 @@ def _from_saved(saved: Path, checkpoint: Path) -> Iterator[None]:
 
 
 @contextmanager
-def on_cluster(address: str | None) -> Iterator[None]:
-    """Share work with the cluster of this Dask scheduler while the block runs; None: do not."""
-    if address is None:
-        yield
-        return
+def on_cluster(address: str) -> Iterator[None]:
+    """Share work with the cluster of this Dask scheduler while the block runs."""
     try:
         from distributed import Client
     except ImportError as error:

@@ -7,6 +7,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -58,7 +59,7 @@ def explore(
 
         spinlearn explore answer --temperatures 0.1:0.6:26 --out answer-fine
     """
-    from spinlearn.io.folder import check_target, new_folder, write_answer
+    from spinlearn.io.folder import check_target, write_answer
     from spinlearn.io.result import Result
     from spinlearn.settings import make_rule, read_grid
 
@@ -76,8 +77,7 @@ def explore(
         result.explore(folder / "report.html", title=str(result.settings.get("data", "spinlearn")))
         written = [folder / "report.html"]
     else:
-        with new_folder(out) as side:
-            written = [out / path.name for path in write_answer(side, result)]
+        written = write_answer(out, result)
     print_summary(screen, result, folder if out is None else out, files=written)
 
 
@@ -177,7 +177,8 @@ def reproduce(
     if data is None and not os.environ.get("SPINLEARN_DATA") and CHECKOUT_DATA.is_dir():
         data = CHECKOUT_DATA
     screen = console()
-    with on_cluster(scheduler), watched(screen) as watch:
+    shared = nullcontext() if scheduler is None else on_cluster(scheduler)
+    with shared, watched(screen) as watch:
         done = run(
             which, out, scale=SCALES[scale], seed=seed, n_jobs=jobs, data=data, callback=watch
         )

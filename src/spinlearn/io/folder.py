@@ -35,7 +35,6 @@ from spinlearn.answers.table import (
     STEPS,
     csv_writer,
     safe_name,
-    temperature_text,
     whole_steps,
 )
 from spinlearn.errors import InvalidInputError
@@ -53,41 +52,43 @@ MANY = 100_000  # points beyond which the profile is written only where it is as
 BLOCK = 200_000  # rows of text held at a time
 
 
-def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -> list[Path]:
-    """Write all files of a result into a folder; `profile`.csv by default up to MANY points."""
-    files = [folder / "labels.csv"]
-    with open(files[0], "w", encoding="utf-8", newline="") as file:
-        for start in range(0, len(result.ids), BLOCK):
-            part = result.table(result.ids, slice(start, start + BLOCK))
-            file.write(part.csv(heading=start == 0))
-    if find_spec("pyarrow") is not None:
-        files.append(folder / "labels.parquet")
-        write_label_parquet(files[-1], result)
-    files.append(folder / "proposals.csv")
-    with open(files[-1], "w", encoding="utf-8", newline="") as file:
-        writer = csv_writer(file)
-        writer.writerow(PROPOSAL_COLUMNS)
-        for one in result.proposals:
-            typical, members = (
-                " ".join(result.ids[k] for k in rows.tolist()) for rows in (one.typical, one.points)
-            )
-            texts = (one.beside, one.apart_text(), one.features_text(), typical, members)
-            size = str(len(one.points))
-            writer.writerow((one.name, f"{one.probability:.4f}", size, *map(safe_name, texts)))
-    if profile or (profile is None and len(result.ids) <= MANY):
-        files.append(folder / "profile.csv")
+def write_answer(target: Path, result: Result, *, profile: bool | None = None) -> list[Path]:
+    """Make `target` the folder of a result; `profile`.csv by default up to MANY points."""
+    with new_folder(target) as folder:
+        files = [folder / "labels.csv"]
+        with open(files[0], "w", encoding="utf-8", newline="") as file:
+            for start in range(0, len(result.ids), BLOCK):
+                part = result.table(result.ids, slice(start, start + BLOCK))
+                file.write(part.csv(heading=start == 0))
+        if find_spec("pyarrow") is not None:
+            files.append(folder / "labels.parquet")
+            write_label_parquet(files[-1], result)
+        files.append(folder / "proposals.csv")
         with open(files[-1], "w", encoding="utf-8", newline="") as file:
             writer = csv_writer(file)
-            writer.writerow(PROFILE_COLUMNS)
-            for point, name in enumerate(result.ids):
-                for interval in result.profile.intervals(point):
-                    ends = temperature_text(interval.low), temperature_text(interval.high)
-                    call = safe_name(result.name_of(interval.outcome))
-                    writer.writerow((safe_name(name), *ends, call))
-    files += [folder / "model.npz", folder / "report.html"]
-    result.save(files[-2])
-    result.explore(files[-1], title=str(result.settings.get("data", "spinlearn")))
-    return files
+            writer.writerow(PROPOSAL_COLUMNS)
+            for one in result.proposals:
+                typical, members = (
+                    " ".join(result.ids[k] for k in rows.tolist())
+                    for rows in (one.typical, one.points)
+                )
+                texts = (one.beside, one.apart_text(), one.features_text(), typical, members)
+                size = str(len(one.points))
+                writer.writerow((one.name, f"{one.probability:.4f}", size, *map(safe_name, texts)))
+        if profile or (profile is None and len(result.ids) <= MANY):
+            files.append(folder / "profile.csv")
+            with open(files[-1], "w", encoding="utf-8", newline="") as file:
+                writer = csv_writer(file)
+                writer.writerow(PROFILE_COLUMNS)
+                for point, name in enumerate(result.ids):
+                    for interval in result.profile.intervals(point):
+                        ends = f"{interval.low:.6g}", f"{interval.high:.6g}"
+                        call = safe_name(result.name_of(interval.outcome))
+                        writer.writerow((safe_name(name), *ends, call))
+        files += [folder / "model.npz", folder / "report.html"]
+        result.save(files[-2])
+        result.explore(files[-1], title=str(result.settings.get("data", "spinlearn")))
+    return [target / path.name for path in files]
 
 
 def write_label_parquet(path: Path, result: Result) -> None:
@@ -239,33 +240,39 @@ MOST_BYTES = 1000  # of a lock
 
 
 @contextmanager
-def only_run(target: Path) -> Iterator[None]:
-    """Refuse to begin while another run writes into the folder `target`, and keep others off."""
+def only_run(target: Path, *, answer: bool = False) -> Iterator[None]:
+    """Refuse to begin while another run writes into the folder `target`, and keep others off.
+
+    For an `answer`, also where the target could not become its folder.
+    """
     check_name(target)
     whole = target.resolve()
     path = whole.with_name(f".{whole.name}.lock")
     own = (str(os.getpid()), platform.node())
-    holder = _holder(path)
-    if holder is not None and holder[1] != own[1]:
-        raise _refusal(target, path)
-    lock = FileLock(path, thread_local=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)  # a run that was refused removes its own
-        lock.acquire(blocking=False)
-    except Timeout as error:
-        raise _refusal(target, path) from error
-    except OSError as error:
-        raise unwritable(target, error) from error
-    try:
-        with suppress(OSError):  # no room: the lock holds all the same
-            path.write_text("{}\n{}\n".format(*own), encoding="utf-8", newline="\n")
-        yield
-    finally:
-        with suppress(OSError):
-            # Another's may stand in the place of one that somebody deleted.
-            if _holder(path) == own or path.stat().st_size == 0:
-                path.unlink()
-        lock.release()
+    with parent_folder(target):
+        holder = _holder(path)
+        if holder is not None and holder[1] != own[1]:
+            raise _refusal(target, path)
+        lock = FileLock(path, thread_local=False)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)  # a run that was refused removes its own
+            lock.acquire(blocking=False)
+        except Timeout as error:
+            raise _refusal(target, path) from error
+        except OSError as error:
+            raise unwritable(target, error) from error
+        try:
+            with suppress(OSError):  # no room: the lock holds all the same
+                path.write_text("{}\n{}\n".format(*own), encoding="utf-8", newline="\n")
+            if answer:
+                check_target(target)
+            yield
+        finally:
+            with suppress(OSError):
+                # Another's may stand in the place of one that somebody deleted.
+                if _holder(path) == own or path.stat().st_size == 0:
+                    path.unlink()
+            lock.release()
 
 
 def _holder(path: Path) -> tuple[str, str] | None:

@@ -30,7 +30,7 @@ from spinlearn.answers.proposal import Word
 from spinlearn.answers.table import safe_name
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
 from spinlearn.files.atomic_write import atomic_write
-from spinlearn.io.folder import new_folder, write_answer
+from spinlearn.io.folder import write_answer
 from spinlearn.labelling.log import NAME, History, LabelLog, as_known, checked_class
 from spinlearn.labelling.refit import Display, Refit, ShownAnswer, doubted, next_points
 from spinlearn.labelling.thumbnails import Thumbnails
@@ -423,8 +423,7 @@ class Session:
             raise InvalidInputError("labels came in while it was computed: write the answer again")
         with self._files:
             self._write_given(names)
-            with new_folder(self.folder / ANSWER) as folder:
-                write_answer(folder, finished[1].result)
+            write_answer(self.folder / ANSWER, finished[1].result)
         return {"do": "export", "folder": str(self.folder / ANSWER), "labels": version}
 
     def _write_given(self, labels: list[str | None]) -> None:

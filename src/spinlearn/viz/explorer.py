@@ -37,7 +37,7 @@ from spinlearn.answers.law import (
     warning_at,
 )
 from spinlearn.answers.rule import STATUS_NAMES, Status
-from spinlearn.answers.table import STEPS, temperature_text, whole_steps
+from spinlearn.answers.table import STEPS, whole_steps
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import SINGLE
 from spinlearn.files.atomic_write import atomic_write
@@ -331,7 +331,7 @@ def explorer_payload(content: ExplorerContent, shown: IntArray | None = None) ->
         "stepsPerUnit": STEPS,
         # JSON knows no infinity.
         "temperatures": [t if np.isfinite(t) else None for t in profile.temperatures.tolist()],
-        "boundaries": [temperature_text(t) for t in profile.boundaries().tolist()],
+        "boundaries": [f"{t:.6g}" for t in profile.boundaries().tolist()],
         "answerRow": answer.row,
         "averaged": law is not None,
         "nNew": answer.n_new,
