@@ -91,7 +91,7 @@ def fit(
     """
     from spinlearn.engines.checkpoint import refuse_existing
     from spinlearn.files.atomic_write import leftovers
-    from spinlearn.io.folder import check_name, only_run, write_answer
+    from spinlearn.io.folder import only_run, write_answer
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import Fitting, configured_engine, predicted_cost
 
@@ -100,16 +100,16 @@ def fit(
             "--blocks needs workers to live on, and --parts needs --blocks: give --scheduler "
             "ADDRESS --blocks N, or leave both out"
         )
-    # Beside the answer, of a run under way and of one that ended. Only the first may not be lost:
-    # the second is replaced by the next fit into the same folder, for instance after more labels.
-    check_name(out)
-    whole = out.resolve()
-    checkpoint = whole.with_name(f".{whole.name}.checkpoint.npz")
-    finished = whole.with_name(f".{whole.name}.finished.npz")
-    engine = configured_engine(settings["engine"], checkpoint, blocks, parts)
     screen = console()
     shared = nullcontext() if scheduler is None else on_cluster(scheduler)
     with only_run(out, answer=True), shared:
+        # Beside the answer, of a run under way and of one that ended. Only the first may not be
+        # lost: the second is replaced by the next fit into the same folder, for instance after more
+        # labels.
+        whole = out.resolve()
+        checkpoint = whole.with_name(f".{whole.name}.checkpoint.npz")
+        finished = whole.with_name(f".{whole.name}.finished.npz")
+        engine = configured_engine(settings["engine"], checkpoint, blocks, parts)
         for left in leftovers(checkpoint):
             left.unlink(missing_ok=True)
         if checkpoint.exists() and not resume:
@@ -258,11 +258,10 @@ def reject(
 
 
 def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool) -> None:
-    from spinlearn.io.folder import check_name, only_run, write_answer
+    from spinlearn.io.folder import only_run, write_answer
     from spinlearn.io.result import Result
     from spinlearn.workflows.fitting import decided
 
-    check_name(out)
     result, screen = Result.load(folder), console()
     with only_run(out, answer=True), watched(screen, quiet) as watch:
         again = decided(result, do, group, name, watch)

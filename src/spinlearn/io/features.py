@@ -391,7 +391,7 @@ def _serials(
 
 def _read_text(column: _Column, table: Table) -> tuple[str, list[str]]:
     """Why a column of text is no feature unless named, and its words, sorted, if it has them."""
-    name, cells, n_rows = column.name, column.cells, table.n_rows
+    name, cells, n_rows = column.name, column.cells, len(column.cells)
     given = [cells[row] for row in column.filled]
     texts = [str(cells[row]).strip() for row in column.texts]
     commas = [row for row, t in zip(column.texts, texts, strict=True) if WITH_COMMAS.fullmatch(t)]
@@ -441,14 +441,14 @@ def _text_points(column: _Column, table: Table) -> tuple[FloatArray, list[str], 
     if about in (DATES, UNREAD_DATES):
         remark = f"{name!r} is used as the number of days since its first date"
         return _days(column, table), [name], remark
-    if not 2 <= len(words) <= min(MOST, MOST_WORDS * max(table.n_rows, FEWEST_ROWS)):
+    if not 2 <= len(words) <= min(MOST, MOST_WORDS * max(len(column.cells), FEWEST_ROWS)):
         raise InvalidInputError(
             f"{table.path} has no numbers in column {name!r}, which was named as a feature, but "
             f"{about}: encode it as numbers, or leave it out"
         )
     # Of two words the second alone has a column: the other would say the same again.
     columns = words[1:] if len(words) == 2 else words
-    texts = np.full(table.n_rows, "", dtype=object)
+    texts = np.full(len(column.cells), "", dtype=object)
     texts[column.filled] = [column.cells[row].strip() for row in column.filled]
     points = (texts[:, None] == np.array(columns, dtype=object)).astype(np.float64)
     points[texts == ""] = np.nan
@@ -496,7 +496,7 @@ def _days(column: _Column, table: Table) -> FloatArray:
             )
         moments.append(moment)
     first = min(moments)
-    days = np.full((table.n_rows, 1), np.nan)
+    days = np.full((len(column.cells), 1), np.nan)
     days[column.filled, 0] = [(m - first).total_seconds() / SECONDS for m in moments]
     return days
 

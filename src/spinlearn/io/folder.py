@@ -109,38 +109,23 @@ MODEL = "model.npz"  # marks a folder as ours
 OLD = ".old"
 
 
-def check_name(target: Path) -> None:
-    """Refuse a name that leads nowhere, or that libraries which write files do not take."""
-    try:
-        with suppress(FileNotFoundError, NotADirectoryError):
-            target.stat()  # of links in a circle: an error of one kind in every version of Python
-    except OSError as error:
-        raise unwritable(target, error) from error
-    try:
-        str(target.resolve()).encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            f"{target} has letters in its name that are not UTF-8: name another folder"
-        ) from error
-
-
 def check_target(target: Path) -> None:
     """Refuse a target that could not be written, or that holds something else."""
-    check_name(target)
-    if os.path.ismount(target.resolve()):
-        raise InvalidInputError(
-            f"{target} is where a disk is mounted, and cannot be replaced as a whole: name a "
-            f"folder inside it, {target / 'answer'} for instance"
-        )
-    if target.exists():
-        if not target.is_dir():
-            raise InvalidInputError(f"{target} is a file: name a folder for the results")
-        if any(target.iterdir()) and not (target / MODEL).is_file():
+    with parent_folder(target):
+        if os.path.ismount(target.resolve()):
             raise InvalidInputError(
-                f"{target} holds other things than an earlier result: name another folder"
+                f"{target} is where a disk is mounted, and cannot be replaced as a whole: name a "
+                f"folder inside it, {target / 'answer'} for instance"
             )
-    with _side_folder(target):
-        pass
+        if target.exists():
+            if not target.is_dir():
+                raise InvalidInputError(f"{target} is a file: name a folder for the results")
+            if any(target.iterdir()) and not (target / MODEL).is_file():
+                raise InvalidInputError(
+                    f"{target} holds other things than an earlier result: name another folder"
+                )
+        with _side_folder(target):
+            pass
 
 
 @contextmanager
@@ -162,7 +147,6 @@ def new_folder(target: Path) -> Iterator[Path]:
 @contextmanager
 def new_files(target: Path) -> Iterator[Path]:
     """A folder to write into, all files of which go into `target` when the block ends well."""
-    check_name(target)
     with _side_folder(target) as side:
         yield side
         whole = target.resolve()  # a link stays one
@@ -182,7 +166,20 @@ def unwritable(target: Path, error: OSError) -> InvalidInputError:
 
 @contextmanager
 def parent_folder(target: Path) -> Iterator[None]:
-    """Make the missing parents of `target`; those that are still empty at the end go again."""
+    """Make the missing parents of `target`; those that are still empty at the end go again.
+
+    Refused is a name that leads nowhere, or that libraries which write files do not take.
+    """
+    try:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            target.stat()  # of links in a circle: an error of one kind in every version of Python
+        str(target.resolve()).encode("utf-8")
+    except OSError as error:
+        raise unwritable(target, error) from error
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"{target} has letters in its name that are not UTF-8: name another folder"
+        ) from error
     folder = target.resolve().parent
     missing = []
     while not folder.exists():
@@ -206,9 +203,9 @@ def parent_folder(target: Path) -> Iterator[None]:
 @contextmanager
 def _side_folder(target: Path) -> Iterator[Path]:
     """A hidden folder beside `target` for as long as the block lasts."""
-    whole = target.resolve()
     try:
         with parent_folder(target):
+            whole = target.resolve()
             for old in leftovers(whole, OLD):
                 _put_back(old, whole)
             for left in leftovers(whole):
@@ -245,11 +242,10 @@ def only_run(target: Path, *, answer: bool = False) -> Iterator[None]:
 
     For an `answer`, also where the target could not become its folder.
     """
-    check_name(target)
-    whole = target.resolve()
-    path = whole.with_name(f".{whole.name}.lock")
     own = (str(os.getpid()), platform.node())
     with parent_folder(target):
+        whole = target.resolve()
+        path = whole.with_name(f".{whole.name}.lock")
         holder = _holder(path)
         if holder is not None and holder[1] != own[1]:
             raise _refusal(target, path)

@@ -83,7 +83,8 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
             f"{path} has the columns {listed(names)}, as a list of edges has: read "
             "it as one with --edges, or name the features with --features"
         )
-    if table.n_rows == 0:
+    n_rows = len(next(iter(table.cells.values()), ()))
+    if n_rows == 0:
         raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
     key, joined = id_column(table, options, label_table)
     others = {options.labels, options.id, key, *options.exclude}
@@ -94,7 +95,7 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         raise InvalidInputError(
             f"{path}: {options.labels!r} holds the labels: leave it out of --features"
         )
-    given = own_labels(table, options, table.n_rows)
+    given = own_labels(table, options, n_rows)
     points, used, notes, shared = read_features(
         table if options.decimal == "." else table_with_points(table, columns),
         columns,
@@ -106,7 +107,7 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     beside = [name for name in names if name not in others] if options.for_labelling else []
     return Dataset(
         source=path,
-        ids=row_numbers(table.n_rows) if key is None else ids_of(table, key),
+        ids=row_numbers(n_rows) if key is None else ids_of(table, key),
         id_column=key if joined else None,
         labels=given,
         points=points,

@@ -64,10 +64,6 @@ class Table:
     lines: list[int] | None = None  # of every row in a text file
     notes: tuple[str, ...] = ()  # what the user should know about the reading
 
-    @property
-    def n_rows(self) -> int:
-        return len(next(iter(self.cells.values()), ()))
-
     def place(self, row: int) -> str:
         """Where a row is, for messages."""
         return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
