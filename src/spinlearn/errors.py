@@ -5,6 +5,9 @@ Messages say fact, cause and remedy, in that order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 __all__ = [
     "CheckpointError",
     "CheckpointWarning",
@@ -66,6 +69,15 @@ class ClusterError(SpinlearnError):
 
 class MissingDependencyError(SpinlearnError, ImportError):
     """An optional package is needed; the message names the command that installs it."""
+
+
+@contextmanager
+def needing(message: str) -> Iterator[None]:
+    """Say so where what is imported in the block is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(message) from error
 
 
 class SpinlearnWarning(UserWarning):

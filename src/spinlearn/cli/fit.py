@@ -15,9 +15,9 @@ from spinlearn.cli.console import console, print_summary, say, watched
 from spinlearn.errors import (
     ClusterError,
     InvalidInputError,
-    MissingDependencyError,
     SpinlearnError,
     StoppedError,
+    needing,
 )
 from spinlearn.io.dataset import ReadOptions
 
@@ -299,12 +299,8 @@ def _from_saved(saved: Path, checkpoint: Path) -> Iterator[None]:
 @contextmanager
 def on_cluster(address: str) -> Iterator[None]:
     """Share work with the cluster of this Dask scheduler while the block runs."""
-    try:
+    with needing("--scheduler needs Dask, which is not installed: pip install 'spinlearn[dask]'"):
         from distributed import Client
-    except ImportError as error:
-        raise MissingDependencyError(
-            "--scheduler needs Dask, which is not installed: pip install 'spinlearn[dask]'"
-        ) from error
     from joblib import parallel_config
 
     try:

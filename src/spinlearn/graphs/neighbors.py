@@ -298,7 +298,8 @@ class PointBuilder(Settings):
         self._check()
         points = X if checked else checked_points(X, metric=self.metric)
         _, points, _ = self.reduced(points)
-        space = self._space(points, None if callback is None else partial(_tell, callback))
+        report = None if callback is None else partial(_tell, callback)
+        space = self._space(points, report)
         edges, distances = self._edges(space)
         self.recall_ = space.recall
         scaled = self.weights != "constant" and len(distances) > 0

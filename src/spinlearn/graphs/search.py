@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.errors import InvalidInputError, needing
 from spinlearn.model.arrays import FloatArray
 
 Ids = npt.NDArray[np.int64]
@@ -276,13 +276,11 @@ class FaissSearch(_CandidateSearch):
 
     def __init__(self, points: FloatArray, neighbors: int) -> None:
         super().__init__(points)
-        try:
+        with needing(
+            "search='faiss' needs faiss, which is not installed: pip install 'spinlearn[ann]', or "
+            "use search='exact'"
+        ):
             import faiss
-        except ImportError as error:
-            raise MissingDependencyError(
-                "search='faiss' needs faiss, which is not installed: pip install 'spinlearn[ann]', "
-                "or use search='exact'"
-            ) from error
         n, d = points.shape
         single = points.astype(np.float32)
         n_centres = int(max(1, min(CENTRES * np.sqrt(n), n / 4)))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.errors import InvalidInputError, needing
 from spinlearn.files.arrays import MOST_PACKED
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.graph_file import check_lists, errors_about
@@ -23,7 +23,6 @@ from spinlearn.io.names import (
     ids_of,
     one_array,
     own_labels,
-    row_numbers,
     rows_are_features,
 )
 from spinlearn.io.table import Table, check_magic
@@ -210,12 +209,10 @@ def _gene_readers(adata: Any) -> dict[str, Callable[[], FloatArray]]:
 def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
     """Cells with their neighbour graph, or with a representation."""
     check_magic(path, b"\x89HDF\r\n\x1a\n", "HDF5")
-    try:
+    with needing(
+        "h5ad files need anndata, which is not installed: pip install 'spinlearn[anndata]'"
+    ):
         import anndata
-    except ImportError as error:
-        raise MissingDependencyError(
-            "h5ad files need anndata, which is not installed: pip install 'spinlearn[anndata]'"
-        ) from error
     _check_hdf5_ends(path)
     try:
         with warnings.catch_warnings():
@@ -236,7 +233,8 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
             f"{path} has a cell without a name in obs_names: name it, or name a column with --id"
         )
     if key is None and len(set(ids)) < len(ids):
-        ids, notes = row_numbers(len(ids)), ("obs_names repeat: ids are row numbers",)
+        ids = [str(k + 1) for k in range(len(ids))]
+        notes = ("obs_names repeat: ids are row numbers",)
     name = one_array(path, named_representations(adata), options)
     if name is not None and options.neighbors is not None:
         raise InvalidInputError(

@@ -26,7 +26,7 @@ from spinlearn.answers.labels import is_missing
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import Arrays
 from spinlearn.io.dataset import Dataset, ReadOptions
-from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features, row_numbers
+from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features
 from spinlearn.io.table import Row, Table, import_parquet, pointed, read_text_rows
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.graph import Graph
@@ -63,7 +63,7 @@ def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None)
         graph, ids = _read_edge_parts(path)
     elif path.suffix.lower() == ".mtx":
         graph, notes = _read_matrix_market(path)
-        ids = row_numbers(graph.n_nodes)
+        ids = [str(k + 1) for k in range(graph.n_nodes)]
     else:
         graph, ids = _read_edge_list(path, options)
     none = np.full(len(ids), None, dtype=object)

@@ -99,7 +99,8 @@ def labels_elsewhere(
     cells = clean_labels(table.cells[label], options.unlabelled, str(path))
     wanted = options.id if data.id_column is None else data.id_column
     key = wanted if wanted is not None and wanted in table.cells else own
-    if key != options.id and NAMELESS.fullmatch(key) and data.ids == row_numbers(n_points):
+    counted = data.ids == [str(k + 1) for k in range(n_points)]
+    if key != options.id and NAMELESS.fullmatch(key) and counted:
         raise InvalidInputError(
             f"{path} has no column of ids but pandas' index {key!r}, which counts from 0 where row "
             f"numbers count from 1: add a column of ids, or say --id {key!r} if it holds them"
@@ -179,11 +180,6 @@ def ids_of(table: Table, column: str) -> list[str]:
                 "and every row needs one: fill it in, or name another column with --id"
             )
     return ids
-
-
-def row_numbers(n_rows: int) -> list[str]:
-    """The ids of rows without any: counted from 1, as spreadsheets do."""
-    return [str(k + 1) for k in range(n_rows)]
 
 
 def rows_are_features(path: Path, sign: str, options: ReadOptions) -> InvalidInputError:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.errors import InvalidInputError, needing
 from spinlearn.files.arrays import Arrays, read_npy, read_npz
 from spinlearn.graphs import PixelGrid
 from spinlearn.io.anndata_file import read_h5ad_data
@@ -43,7 +43,6 @@ from spinlearn.io.names import (
     own_labels,
     read_label_table,
     refuse_features,
-    row_numbers,
     rows_are_features,
 )
 from spinlearn.io.table import (
@@ -107,7 +106,7 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     beside = [name for name in names if name not in others] if options.for_labelling else []
     return Dataset(
         source=path,
-        ids=row_numbers(n_rows) if key is None else ids_of(table, key),
+        ids=[str(k + 1) for k in range(n_rows)] if key is None else ids_of(table, key),
         id_column=key if joined else None,
         labels=given,
         points=points,
@@ -163,7 +162,7 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
             )
     return Dataset(
         source=path,
-        ids=row_numbers(n_points) if key is None else ids_of(table, key),
+        ids=[str(k + 1) for k in range(n_points)] if key is None else ids_of(table, key),
         id_column=key if joined else None,
         labels=own_labels(Table(path=path, cells=arrays), options, n_points),
         points=points,
@@ -212,12 +211,8 @@ def read_picture_data(path: Path, options: ReadOptions, label_table: Table | Non
 
 def _pixels(path: Path) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Values (height, width, channels), the same from 0 to 255, and which pixels can be seen."""
-    try:
+    with needing("pictures need Pillow, which is not installed: pip install 'spinlearn[app]'"):
         from PIL import Image
-    except ImportError as error:
-        raise MissingDependencyError(
-            "pictures need Pillow, which is not installed: pip install 'spinlearn[app]'"
-        ) from error
     try:
         with Image.open(path) as image:
             n_pixels = image.width * image.height

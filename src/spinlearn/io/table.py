@@ -27,7 +27,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.errors import InvalidInputError, needing
 
 SNIFFED_BYTES = 1 << 16
 TABBED = (".tsv", ".tab", ".edges", ".txt")
@@ -353,12 +353,8 @@ def _read_parquet(path: Path, needed: Needed) -> Table:
 
 def import_parquet() -> Any:
     """pyarrow.parquet, or how to get it."""
-    try:
+    with needing("Parquet files need pyarrow, which is not installed: pip install pyarrow"):
         from pyarrow import parquet
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Parquet files need pyarrow, which is not installed: pip install pyarrow"
-        ) from error
     return parquet
 
 

@@ -139,6 +139,4 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def _shown_rows(n_rows: int) -> npt.NDArray[np.intp]:
     """At most LISTED row numbers, evenly spread, the first and the last among them."""
-    if n_rows <= LISTED:
-        return np.arange(n_rows, dtype=np.intp)
     return np.unique(np.linspace(0, n_rows - 1, LISTED).round().astype(np.intp))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import outcome_name
 from spinlearn.answers.rule import Status
-from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.errors import InvalidInputError, needing
 from spinlearn.model.arrays import FloatArray, IntArray, cell_ends
 from spinlearn.model.phases import Phase, Phases, phases
 from spinlearn.viz import palette
@@ -399,10 +399,6 @@ def _plain(text: str) -> str:
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
     if ax is not None:
         return ax
-    try:
+    with needing("plots need matplotlib, which is not installed: pip install 'spinlearn[app]'"):
         import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingDependencyError(
-            "plots need matplotlib, which is not installed: pip install 'spinlearn[app]'"
-        ) from error
     return plt.subplots(figsize=size, layout="constrained")[1]

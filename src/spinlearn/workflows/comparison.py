@@ -14,7 +14,7 @@ from spinlearn.baselines import BASELINES, GraphClassifier, GraphClusterer
 from spinlearn.classifier import PottsClassifier
 from spinlearn.default import METHODS
 from spinlearn.energies import energy_name, make_energy
-from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.errors import InvalidInputError, needing
 from spinlearn.graphs import as_graph, make_builder
 from spinlearn.graphs.points import checked_points
 from spinlearn.inputs import is_graph
@@ -102,12 +102,8 @@ def compare(
     >>> table.set_index("method").forced_errors.to_dict()
     {'sampled': 0, 'minimised': 677, 'lgc': 5}
     """
-    try:
+    with needing("compare returns a pandas table, and pandas is not installed: pip install pandas"):
         import pandas as pd
-    except ImportError as error:
-        raise MissingDependencyError(
-            "compare returns a pandas table, and pandas is not installed: pip install pandas"
-        ) from error
     shared = as_graph(X) if is_graph(X) else make_builder(graph).build(checked_points(X))
     code = parse_labels(y, shared.n_nodes)
     energies = list(energy) if isinstance(energy, (list, tuple)) else [energy]
