@@ -35,35 +35,28 @@ def fit(
     quiet: options.Quiet = False,
     profile: Annotated[
         bool | None,
-        typer.Option(
-            "--profile/--no-profile",
-            help="Write profile.csv. Default: up to 100,000 points.",
-            rich_help_panel=options.RUN,
+        options.run_option(
+            "--profile/--no-profile", help="Write profile.csv. Default: up to 100,000 points."
         ),
     ] = None,
     resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Go on with an interrupted run.", rich_help_panel=options.RUN
-        ),
+        bool, options.run_option("--resume", help="Go on with an interrupted run.")
     ] = False,
     scheduler: options.Scheduler = None,
     blocks: Annotated[
         int | None,
-        typer.Option(
+        options.cluster_option(
             metavar="N",
             help="With --scheduler: pass messages in N blocks of nodes that live on the workers, "
             "for a graph whose messages no machine holds alone.",
-            rich_help_panel=options.CLUSTER,
         ),
     ] = None,
     parts: Annotated[
         Path | None,
-        typer.Option(
+        options.cluster_option(
             metavar="FOLDER",
             help="With --blocks: new folder for the parts of the model, which all workers can "
             "read; default: one for temporary files.",
-            rich_help_panel=options.CLUSTER,
         ),
     ] = None,
 ) -> None:

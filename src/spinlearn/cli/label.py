@@ -49,18 +49,10 @@ def label(
     ] = None,
     who: Annotated[
         str | None,
-        typer.Option(
-            help="Your name in the log. Default: that of your account.",
-            rich_help_panel=options.RUN,
-        ),
+        options.run_option(help="Your name in the log. Default: that of your account."),
     ] = None,
-    port: Annotated[
-        int,
-        typer.Option(help="Of the page. Default: any that is free.", rich_help_panel=options.RUN),
-    ] = 0,
-    show: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page.", rich_help_panel=options.RUN)
-    ] = True,
+    port: Annotated[int, options.run_option(help="Of the page. Default: any that is free.")] = 0,
+    show: Annotated[bool, options.run_option("--open/--no-open", help="Open the page.")] = True,
 ) -> None:
     """Label points by looking at them, in a page that this machine alone can open.
 

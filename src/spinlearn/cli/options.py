@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +15,8 @@ from spinlearn.io.dataset import ReadOptions
 from spinlearn.settings import CLASSIFIER, PREPARING, READING, Setting, complete
 
 RUN, CLUSTER = "Run", "Many machines"
+run_option = partial(typer.Option, rich_help_panel=RUN)
+cluster_option = partial(typer.Option, rich_help_panel=CLUSTER)
 
 Data = Annotated[
     Path,
@@ -29,10 +31,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same answer.")]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    cluster_option(
         metavar="ADDRESS",
         help="Of a Dask cluster, tcp://...:8786, whose workers share independent work.",
-        rich_help_panel=CLUSTER,
     ),
 ]
 

@@ -60,6 +60,8 @@ ANSWER = tuple(f.name for f in fields(Answer) if f.name not in ARRAYS)
 LAW = (
     "shares", "n_judged", "n_right", "chance", "temperatures", "resolutions", "phase_weights",
 )  # fmt: skip
+PROPOSAL = ("probability", "beside", "apart", "features", "n_features")
+WORD = ("do", "group", "name")
 # Of an equilibrium: entries of the header, arrays, what errors are of, and steps of shares that are
 # stored of large models.
 HEADER = {"engine": str, "kind": Kind, "can_continue": bool, "annealed": bool}
@@ -218,10 +220,8 @@ class Result(Answer, Pictures):
         arrays |= _model_arrays(self.model, self.equilibrium.marginals.dtype == np.float32)
         arrays |= equilibrium_arrays(self.equilibrium)
         arrays |= {f"profile_{name}": getattr(self.profile, name) for name in PROFILE}
-        for name in PLACES:
-            places = getattr(self, name)
-            if places is not None:
-                arrays[name] = np.asarray(places, dtype=np.float64)
+        places = {name: getattr(self, name) for name in PLACES}
+        arrays |= {k: np.asarray(v, dtype=np.float64) for k, v in places.items() if v is not None}
         for name, groups in {
             "proposal_points": [one.points for one in self.proposals],
             "proposal_typical": [one.typical for one in self.proposals],
@@ -248,17 +248,12 @@ class Result(Answer, Pictures):
             "answer": {name: getattr(self, name) for name in ANSWER},
             "law": None if law is None else {name: getattr(law, name) for name in LAW},
             "proposals": [
-                {
-                    "probability": one.probability,
-                    "beside": one.beside,
-                    "apart": one.apart if np.isfinite(one.apart) else None,
-                    "features": [list(pair) for pair in one.features],
-                    "n_features": one.n_features,
-                }
+                {name: getattr(one, name) for name in PROPOSAL}
+                | ({} if np.isfinite(one.apart) else {"apart": None})  # JSON knows no NaN
                 for one in self.proposals
             ],
             "explained": None if self.reduction is None else self.reduction.explained,
-            "words": [{"do": w.do, "group": w.group, "name": w.name} for w in self.words],
+            "words": [{name: getattr(word, name) for name in WORD} for word in self.words],
             "n_classes": self.profile.n_classes,
             "confused_sets": [list(map(int, s)) for s in self.profile.confused_sets],
             "settings": dict(self.settings),
@@ -332,7 +327,7 @@ class Result(Answer, Pictures):
             known_profile=profile,
             proposals=_proposals(header["proposals"], arrays),
             words=tuple(
-                Word(one["do"], one["group"], one["name"], points, labelled)
+                Word(**{name: one[name] for name in WORD}, points=points, labelled=labelled)
                 for one, points, labelled in zip(header["words"], *words, strict=True)
             ),
             **places,
