@@ -69,9 +69,7 @@ class CouplingLaw:
         if not np.array_equal(graph.edges, model.graph.edges):
             return None
         w = np.abs(graph.weights) / unit
-        d: FloatArray = np.bincount(
-            graph.edges.ravel(), np.repeat(w, 2), minlength=graph.n_nodes
-        ).astype(np.float64)
+        d = graph.node_sums(w)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.sqrt(w[:, None] / d[graph.edges])
         forms = [(None, np.abs(graph.weights)), (d, shares[:, 0] * shares[:, 1])]
@@ -272,11 +270,7 @@ class _ClassCost:
         a = penalty.sizes
         self._gap = penalty.coefficient * (a @ p - penalty.targets)
         counted = a > 0
-        strength = np.bincount(
-            model.graph.edges.ravel(),
-            np.repeat(np.abs(model.couplings), 2),
-            minlength=model.n_nodes,
-        )
+        strength = model.graph.node_sums(np.abs(model.couplings))
         if np.ptp(a[counted]) <= TIE * a.max() or not np.any(strength[counted] > 0):
             self._size = float(a[counted].mean())
         else:

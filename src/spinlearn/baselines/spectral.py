@@ -75,10 +75,7 @@ def low_spectrum(weights: Any, n_vectors: int) -> Spectrum:
     k = min(n_vectors, n)
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     n_parts, part = connected_components(weights, directed=False)
-    by_size = np.argsort(-np.bincount(part), kind="stable")
-    number = np.empty(n_parts, dtype=np.intp)
-    number[by_size] = np.arange(n_parts)
-    column = number[part]
+    column = numbered_by_size(part)
     entries = np.where(degrees > 0, np.sqrt(degrees), 1.0)
     entries /= np.sqrt(np.bincount(column, weights=entries**2))[column]
     values, vectors = np.zeros(k), np.zeros((n, k))

@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
+from spinlearn.answers.answer import one_temperature
 from spinlearn.baselines.base import GraphClusterer, numbered_by_size
 from spinlearn.engines import make_engine
 from spinlearn.engines.sampling.pair_agreement import PairAgreement
-from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import (
     FloatArray,
     IntArray,
@@ -46,6 +46,7 @@ from spinlearn.model.graph import Graph
 from spinlearn.model.phases import WHOLE, grains, phases, temperature_grid, tracked
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Callback
+from spinlearn.model.settings import is_open
 
 NO_PARENT = -1
 
@@ -202,14 +203,10 @@ class SuperparamagneticClustering(GraphClusterer):
         super()._check_settings()
         if self.engine is not None:
             make_engine(self.engine)
-        for value in (self.temperatures, self.temperature):
-            if not (isinstance(value, str) and value == "auto"):
-                temperature_array(value)
-        if not isinstance(self.temperature, str) and np.size(self.temperature) != 1:
-            raise InvalidInputError(
-                f"temperature must be one number, got {np.size(self.temperature)}: give a grid as "
-                "`temperatures`"
-            )
+        if not is_open(self.temperatures):
+            temperature_array(self.temperatures)
+        if not is_open(self.temperature):
+            one_temperature(self.temperature)
 
     def _cluster(self, graph: Graph) -> IntArray:
         self.model_ = PottsModel(graph, self.n_states)
@@ -234,7 +231,7 @@ class SuperparamagneticClustering(GraphClusterer):
         if isinstance(self.temperature, str):
             row = _stable_row(self.temperatures_, self.stability_, cores, smallest)
         else:
-            row = nearest_row(self.temperatures_, float(np.ravel(self.temperature)[0]))
+            row = nearest_row(self.temperatures_, one_temperature(self.temperature))
         self.temperature_ = float(self.temperatures_[row])
         labels = numbered_by_size(self.tree_.members[row])
         small = np.bincount(labels)[labels] < smallest
