@@ -187,20 +187,6 @@ def _listed(names: Sequence[str], most: int = 10) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-# -- checks ----------------------------------------------------------------------------------------
-
-
-def _check_engine(value: Any) -> None:
-    """Even settings that an exact answer would never look at."""
-    engine = make_engine(value)
-    for name in ("tol", "max_seconds"):
-        given = getattr(engine, name, None)
-        if given is not None and not (is_number(given) and given > 0):
-            raise InvalidInputError(f"{name}={given!r} of the engine is not a number > 0: raise it")
-    if getattr(engine, "n_jobs", 1) == 0:
-        raise InvalidInputError("n_jobs=0 would do nothing: give a number of threads, -1 for all")
-
-
 # -- the record ------------------------------------------------------------------------------------
 
 
@@ -281,7 +267,6 @@ CLASSIFIER = (
         f"What computes the averages: {', '.join(ENGINES)}; with settings such as "
         "tempering:tol=0.01,n_jobs=2. auto is that of the method: belief propagation, or exact "
         "where the graph is narrow enough and else sampled.",
-        _check_engine,
     ),
     Setting(
         "temperature", AUTO, "float, str or TemperatureRule",
@@ -372,6 +357,13 @@ def check(values: Mapping[str, Any]) -> None:
             f"method={values['method']!r} is unknown: use one of {', '.join(map(repr, METHODS))}"
         )
     own = None if is_open(values["energy"]) else make_energy(values["energy"])
+    engine = make_engine(values["engine"])
+    for name in ("tol", "max_seconds"):  # even where an exact answer would never look at them
+        given = getattr(engine, name, None)
+        if given is not None and not (is_number(given) and given > 0):
+            raise InvalidInputError(f"{name}={given!r} of the engine is not a number > 0: raise it")
+    if getattr(engine, "n_jobs", 1) == 0:
+        raise InvalidInputError("n_jobs=0 would do nothing: give a number of threads, -1 for all")
     for setting in CLASSIFIER:
         value = values[setting.name]
         if setting.check is not None:

@@ -111,7 +111,7 @@ def test_minus_one_is_a_class_beside_one_where_other_points_are_empty(one):
 @pytest.mark.parametrize("y", [[-1, -1], [None, np.nan], ["", "-1"], [np.nan, np.nan], [pd.NA] * 2])
 def test_no_labels_at_all(y):
     code = parse_labels(y, 2)
-    assert code.n_classes == 0
+    assert len(code.classes) == 0
     assert code.states.tolist() == [-1, -1]
     assert encode_outcomes(np.array([0, 1]), code.classes, ()).tolist() == [-2, -3]
 
@@ -193,7 +193,7 @@ def test_a_word_for_nothing_is_a_class_with_a_warning(name):
 def test_classes_that_look_the_same_are_kept_with_a_warning_that_names_both(one, other):
     with pytest.warns(LabelWarning) as heard:
         code = parse_labels([one, other, "birch", ""], 4)
-    assert code.n_classes == 3
+    assert len(code.classes) == 3
     (said,) = (str(w.message) for w in heard)
     assert ascii(one) in said
     assert ascii(other) in said
@@ -249,7 +249,7 @@ def test_truth_values_stay_truth_values_beside_new_classes():
 
 def as_they_went_in(code):
     """Outcomes that are the labels given, and one new class of the rest."""
-    outcomes = np.where(code.states < 0, code.n_classes, code.states)
+    outcomes = np.where(code.states < 0, len(code.classes), code.states)
     return encode_outcomes(outcomes, code.classes, ()).tolist()
 
 
@@ -267,7 +267,7 @@ def test_text_labels_come_back_as_they_went_in(labels):
     code = parse_labels(labels, len(labels))
     encoded = as_they_went_in(code)
     missing = ("", "-1")
-    new = -2 if code.n_classes == 0 else "new:1"
+    new = -2 if len(code.classes) == 0 else "new:1"
     assert encoded == [new if label in missing else label for label in labels]
 
 

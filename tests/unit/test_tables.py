@@ -104,7 +104,7 @@ def test_numbers_that_measure_nothing_are_no_feature_unless_named(written, name,
     for how in ("error", "drop"):  # gaps of such columns are none of the features
         data = written(frame, missing=how)
         assert data.feature_names == ["a", "b"]
-        assert data.n_points == N
+        assert len(data.ids) == N
     assert reason in said(data, f"left out {name!r}: ")
     assert written(frame, features=("a", name), missing="drop").feature_names == ["a", name]
 

@@ -192,11 +192,6 @@ class LabelCode:
     classes: npt.NDArray[Any]
     states: IntArray
 
-    @property
-    def n_classes(self) -> int:
-        """Number of different labels given."""
-        return len(self.classes)
-
 
 def parse_labels(y: Any, n_points: int) -> LabelCode:
     """Check y and split it into classes and states."""

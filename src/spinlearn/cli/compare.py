@@ -89,7 +89,7 @@ def compare(
             file.write(table.to_csv(index=False, lineterminator="\n").encode())
     screen = console()
     screen.print(_shown(table))
-    say(screen, f"{dataset.n_points} points, {sum(v is not None for v in dataset.labels)} labels")
+    say(screen, f"{len(dataset.ids)} points, {sum(v is not None for v in dataset.labels)} labels")
     names = {label for label in dataset.labels if isinstance(label, str)}
     for note in (*dataset.notes, *doubts(sorted(names))):
         say(screen, f"note: {note}", "yellow")

@@ -114,15 +114,15 @@ def fit(
         if resume and not hasattr(engine, "checkpoint"):
             refuse_existing(saved, f"engine {settings['engine']}")
         dataset = read_dataset(data, read)
-        if dataset.n_points > MANY and settings["method"] != "paper":
+        if len(dataset.ids) > MANY and settings["method"] != "paper":
             points, graph = dataset.points, dataset.graph
             cost = predicted_cost(
-                dataset.n_points,
+                len(dataset.ids),
                 0 if points is None else points.shape[1],
                 len({label for label in dataset.labels if label is not None}),
                 None if graph is None else graph.n_edges,
             )
-            say(screen, f"{dataset.n_points:,} points: {cost}")
+            say(screen, f"{len(dataset.ids):,} points: {cost}")
         if resume and not saved.exists():
             say(
                 screen,
@@ -199,11 +199,11 @@ def cluster(
     screen = console()
     with only_run(out, answer=True):
         dataset = read_dataset(data, replace(read, for_labelling=True))
-        if dataset.n_points < 2:
+        if len(dataset.ids) < 2:
             raise InvalidInputError(
-                f"{dataset.source} holds {dataset.n_points} points: at least 2 are needed"
+                f"{dataset.source} holds {len(dataset.ids)} points: at least 2 are needed"
             )
-        none = np.full(dataset.n_points, None, dtype=object)
+        none = np.full(len(dataset.ids), None, dtype=object)
         fitting = Fitting(dataset, settings)
         with watched(screen, quiet) as watch:
             result, messages = fitting.result(none, watch, watch.tell)

@@ -85,7 +85,7 @@ def label(
     try:
         for note in under_way.session.log.notes:
             say(screen, note, "yellow")
-        say(screen, f"{dataset.n_points:,} points, {_n_labels(under_way)} labels in {folder}")
+        say(screen, f"{len(dataset.ids):,} points, {_n_labels(under_way)} labels in {folder}")
         say(screen, f"open {under_way.address}")
         say(screen, "Ctrl-C ends; the same command goes on from there")
         sys.stdout.flush()

@@ -73,20 +73,16 @@ class Dataset:
     numbers: dict[str, Callable[[], FloatArray]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what the user should know about the reading
 
-    @property
-    def n_points(self) -> int:
-        return len(self.ids)
-
     def check_labels(self) -> None:
         """Refuse labels from which nothing can be learned."""
-        given = [v for v in self.labels if v is not None]
-        if self.n_points < 2:
-            raise InvalidInputError(f"{self.source} holds {self.n_points} points: give at least 2")
+        given, n_points = [v for v in self.labels if v is not None], len(self.ids)
+        if n_points < 2:
+            raise InvalidInputError(f"{self.source} holds {n_points} points: give at least 2")
         if not given:
             raise InvalidInputError(
                 f"{self.source}: no point has a label: label a few points of each class"
             )
-        if len(given) == self.n_points:
+        if len(given) == n_points:
             raise InvalidInputError(
                 f"{self.source}: every point has a label, so there is nothing to classify: leave "
                 f"the label empty where it is unknown{_meant(given)}"

@@ -77,7 +77,7 @@ def labels_elsewhere(
     path: Path, table: Table | None, data: Dataset, options: ReadOptions
 ) -> npt.NDArray[np.object_]:
     """Labels of a second file: of a table by ids, of an array or a table without ids row by row."""
-    n_points = data.n_points
+    n_points = len(data.ids)
     label, own = ("", None) if table is None else _label_and_key(table, options)
     if table is None or own is None:
         values: Any = read_npy(path) if table is None else table.cells[label]

@@ -360,7 +360,7 @@ def _dropped(data: Dataset, gaps: BoolArray) -> Dataset:
     left, gone = np.flatnonzero(kept).tolist(), np.flatnonzero(~kept).tolist()
     columns = [data.feature_names[k] for k in np.flatnonzero(gaps.any(axis=0))]
     note = (
-        f"dropped {len(gone)} of {data.n_points} rows, which lack a value in "
+        f"dropped {len(gone)} of {len(data.ids)} rows, which lack a value in "
         f"{named(columns, data.feature_names)}: {listed([data.ids[row] for row in gone], most=20)}"
     )
     given = [data.labels[row] for row in gone if data.labels[row] is not None]

@@ -74,7 +74,7 @@ class LabelLog:
             "log": MAGIC,
             "version": VERSION,
             "data": data.source.name.encode("utf-8", "backslashreplace").decode(),
-            "points": data.n_points,
+            "points": len(data.ids),
             "fingerprint": fingerprint(data),
         }
         if path.exists() and path.stat().st_size:

@@ -101,7 +101,7 @@ class Labelling:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"Labelling of {self.session.data.n_points} points at {self.address}"
+        return f"Labelling of {len(self.session.data.ids)} points at {self.address}"
 
     def _repr_html_(self) -> str:
         address = escape(self.address)

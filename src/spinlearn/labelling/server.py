@@ -255,7 +255,7 @@ class _Pages:
             rows = [int(text) for text in request.query_params.get("points", "").split(",")]
         except ValueError:
             return _bad("points are row numbers between commas")
-        if len(rows) > MOST_LOOKS or not all(0 <= r < self._session.data.n_points for r in rows):
+        if len(rows) > MOST_LOOKS or not all(0 <= r < len(self._session.data.ids) for r in rows):
             return _bad(f"at most {MOST_LOOKS} points that are there")
         look = self._session.thumbnails.look
         return JSONResponse(await run_in_threadpool(lambda: [look(row) for row in rows]))

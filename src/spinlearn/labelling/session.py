@@ -211,7 +211,7 @@ class Session:
 
     def _ids(self, rows: object) -> list[str]:
         """Ids of points from their row numbers."""
-        n = self.data.n_points
+        n = len(self.data.ids)
         if not isinstance(rows, list) or not rows:
             raise InvalidInputError("no point is picked: pick one first")
         if not all(type(row) is int and 0 <= row < n for row in rows):

@@ -110,6 +110,16 @@ def active_client() -> Any:
     return getattr(backend, "client", None)
 
 
+def wait_for_worker(client: Any) -> None:
+    """Until there is one; an error if none comes."""
+    try:
+        client.wait_for_workers(1, timeout=WAIT_SECONDS)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the address"
+        ) from error
+
+
 def _on_cluster(
     client: Any,
     function: Callable[..., Result],
@@ -132,13 +142,7 @@ def _on_cluster(
                 results.append(futures[len(results)].result(timeout=LOOK_SECONDS))
             except (TimeoutError, UnboundLocalError):
                 # The second: Dask's own, where what waits is cancelled at the moment it ends.
-                try:  # or tasks would wait for a worker forever
-                    client.wait_for_workers(1, timeout=WAIT_SECONDS)
-                except TimeoutError as error:
-                    raise ClusterError(
-                        f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the "
-                        "address"
-                    ) from error
+                wait_for_worker(client)  # or tasks would do so forever
         return results
     except KilledWorker as error:
         raise ClusterError(

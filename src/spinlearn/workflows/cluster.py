@@ -30,14 +30,13 @@ from spinlearn.errors import ClusterError, InvalidInputError, StoppedError, Unsu
 from spinlearn.io.message_parts import MessageParts, write_message_parts
 from spinlearn.model.arrays import FloatArray, temperature_array
 from spinlearn.model.equilibrium import Equilibrium, Kind
-from spinlearn.model.parallel import active_client
+from spinlearn.model.parallel import active_client, wait_for_worker
 from spinlearn.model.potts import FREE, ConditionedModel, PottsModel
 from spinlearn.model.protocols import Callback, Progress, Seed
 from spinlearn.model.settings import Settings
 
 MOST_LOSSES = 3
 LOOK_SECONDS = 0.5  # between two looks whether all workers are there
-WAIT_SECONDS = 60.0  # for a worker to come back
 
 _BLOCKS: dict[tuple[str, int], MessageBlock] = {}  # of this worker, by run and number
 
@@ -109,12 +108,7 @@ class _BlockMessages:
         self.leaving: list[Any] = [None] * parts.n_blocks
         self.key = uuid.uuid4().hex
         self.asking = ThreadPoolExecutor(1)
-        try:
-            client.wait_for_workers(1, timeout=WAIT_SECONDS)
-        except TimeoutError as error:
-            raise ClusterError(
-                f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the address"
-            ) from error
+        wait_for_worker(client)
         workers = sorted(self._alive())
         if not workers:  # gone again
             raise _WorkerLostError

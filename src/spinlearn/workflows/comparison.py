@@ -110,7 +110,7 @@ def compare(
     if not energies:
         raise InvalidInputError("energy is empty: name at least one, for example 'min_cut'")
     true = None if truth is None else _coded_truth(truth, code, shared.n_nodes)
-    n_states = max(code.n_classes, 2)
+    n_states = max(len(code.classes), 2)
     models = [make_energy(e)(shared, code.states, n_states) for e in energies]
     runs: list[tuple[str, Any]] = []
     for k, spec in enumerate(energies):
@@ -147,7 +147,7 @@ def _sampled(common: _Common, classifier: PottsClassifier, y: Any) -> _Calls:
     graph, code, _ = common
     classifier.fit(graph, y)
     answer = classifier.answer_
-    forced: Any = np.searchsorted(code.classes, answer.forced_labels) if code.n_classes else None
+    forced: Any = np.searchsorted(code.classes, answer.forced_labels) if len(code.classes) else None
     outcomes = np.where(answer.decision.outcomes < 0, CONFUSED, answer.decision.outcomes)
     energy = "" if is_open(classifier.energy) else energy_name(classifier.energy)
     return _Calls(outcomes.astype(np.int32), forced, energy, answer.temperature)
@@ -178,7 +178,7 @@ def _fitted(common: _Common, estimator: Any, y: Any) -> _Calls:
     labels = np.where(code.states >= 0, code.states, -1)
     chosen.fit(given, y if takes_graphs else labels)
     if hasattr(chosen, "transduction_"):
-        known = code.classes if takes_graphs else np.arange(code.n_classes)
+        known = code.classes if takes_graphs else np.arange(len(code.classes))
         number = {label: k for k, label in enumerate(known.tolist())}
         calls = np.asarray(chosen.transduction_).tolist()
         outcomes = np.array([number.get(label, CONFUSED) for label in calls], dtype=np.int32)
@@ -188,7 +188,7 @@ def _fitted(common: _Common, estimator: Any, y: Any) -> _Calls:
         return _Calls(outcomes, forced)
     if hasattr(chosen, "labels_"):
         _, clusters = np.unique(chosen.labels_, return_inverse=True)
-        return _Calls((code.n_classes + clusters).astype(np.int32), None)
+        return _Calls((len(code.classes) + clusters).astype(np.int32), None)
     raise InvalidInputError(
         f"{type(chosen).__name__} has neither transduction_ nor labels_ after fit, so there is "
         "nothing to compare: pass a semi-supervised classifier or a clustering"
@@ -237,7 +237,7 @@ def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
 def _row(
     answer: _Calls, code: LabelCode, true: IntArray | None, model: PottsModel
 ) -> dict[str, Any]:
-    outcomes, forced, n_classes = answer.outcomes, answer.forced, code.n_classes
+    outcomes, forced, n_classes = answer.outcomes, answer.forced, len(code.classes)
     wrong = forced_wrong = None
     if true is not None:
         decision = Decision(
