@@ -27,6 +27,7 @@ from spinlearn.viz.explorer import (
     page_html,
     points_on_display,
 )
+from spinlearn.viz.palette import STATUS_LOOKS
 from tests.explorer_cases import NASTY, hidden_class, many_points, three_blocks
 
 
@@ -83,6 +84,14 @@ def test_the_page_builds_no_html_from_text():
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
             assert word not in source, (name, word)
         assert not re.search(r"\bfetch\(|XMLHttpRequest|WebSocket|import\(", source)
+
+
+def test_every_status_has_a_look_and_the_page_numbers_them_alike():
+    assert list(STATUS_LOOKS) == list(Status), "enter the status in STATUS_LOOKS of viz/palette.py"
+    told = re.search(r"^const (LABELLED = .*);$", _page("marks.js"), re.MULTILINE)[1]
+    numbers = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", told)}
+    expected = {status.name: status.value for status in Status}
+    assert numbers == expected, "number the status in viz/page/marks.js, too"
 
 
 ELEMENTS = outline(page_html("title", {})).elements

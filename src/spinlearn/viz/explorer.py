@@ -327,7 +327,10 @@ def explorer_payload(content: ExplorerContent, shown: IntArray | None = None) ->
         "nShown": len(shown),
         "classes": content.classes,
         "confusedSets": profile.confused_sets,
-        "statusNames": STATUS_NAMES,
+        "statuses": [
+            {"name": name, **palette.STATUS_LOOKS[status]._asdict()}
+            for name, status in zip(STATUS_NAMES, Status, strict=True)
+        ],
         "stepsPerUnit": STEPS,
         # JSON knows no infinity.
         "temperatures": [t if np.isfinite(t) else None for t in profile.temperatures.tolist()],
@@ -378,8 +381,6 @@ def explorer_payload(content: ExplorerContent, shown: IntArray | None = None) ->
             "colours": palette.COLOURS,
             "shapes": palette.SHAPES,
             "neutral": palette.NEUTRAL,
-            "statusColours": palette.STATUS_COLOURS,
-            "statusShapes": palette.STATUS_SHAPES,
             "phaseColours": palette.PHASE_COLOURS,
         },
         "arrays": {name: packed(values, level) for name, values in arrays.items()},

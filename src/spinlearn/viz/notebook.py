@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.profile import Profile
-from spinlearn.answers.rule import STATUS_NAMES, Decision
+from spinlearn.answers.rule import STATUS_NAMES, Decision, Status
 from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.viz import palette
@@ -69,10 +69,11 @@ def _answer(value: Answer) -> str:
     names, status = value.names, value.status
     n = max(len(names), 1)
     counts = [int(np.sum(status == name)) for name in STATUS_NAMES]
+    colours = [palette.STATUS_LOOKS[status].colour for status in Status]
     bar = "".join(
         f'<span title="{size} {name}" style="display:inline-block;height:10px;'
         f'width:{100 * size / n:.3f}%;background:{colour}"></span>'
-        for name, size, colour in zip(STATUS_NAMES, counts, palette.STATUS_COLOURS, strict=True)
+        for name, size, colour in zip(STATUS_NAMES, counts, colours, strict=True)
     )
     sizes = ", ".join(
         f"{size} {name}" for name, size in zip(STATUS_NAMES, counts, strict=True) if size

@@ -7,6 +7,10 @@ grey. Statuses differ by fill and shape as well as by colour.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from spinlearn.answers.rule import Status
+
 COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#7570B3",
     "#A6761D",
@@ -17,9 +21,29 @@ NEUTRAL = "#8C8C8C"  # confused points, small new classes
 # Of matplotlib, for the shapes above.
 MARKERS = ("o", "s", "^", "D", "v", "P", "*", "p")
 
-# In the order of Status: labelled, confident, grown, confused, new, outlier.
-STATUS_COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#8C8C8C", "#CC79A7", "#7A5C3E")
-STATUS_SHAPES = ("diamond", "circle", "triangle", "cross", "ring", "plus")
+
+class Look(NamedTuple):
+    """How the points of a status are drawn, and what the page says of it."""
+
+    colour: str  # this and the shape where points are coloured by status
+    shape: str
+    fill: str  # of the page's marks, see viz/page/marks.js
+    layer: int  # 1 is drawn first
+    meaning: str
+
+
+STATUS_LOOKS = {
+    Status.LABELLED: Look("#D55E00", "diamond", "labelled", 6, "given by you and held fixed"),
+    Status.CONFIDENT: Look("#0072B2", "circle", "solid", 1,
+                           "one class is clearly the most probable"),
+    Status.GROWN: Look("#56B4E9", "triangle", "grown", 2,
+                       "takes the class of the cluster it sits in"),
+    Status.CONFUSED: Look("#8C8C8C", "cross", "cross", 5, "its cluster holds several classes"),
+    Status.NEW: Look("#CC79A7", "ring", "open", 4,
+                     "its cluster holds no label: a class nobody named"),
+    Status.OUTLIER: Look("#7A5C3E", "plus", "strokes", 3,
+                         "alone or in a pair, without a label: too few to be a class"),
+}  # fmt: skip
 
 # Ferromagnetic, super-paramagnetic, paramagnetic.
 PHASE_COLOURS = ("#0072B2", "#009E73", "#D55E00")

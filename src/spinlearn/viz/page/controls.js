@@ -31,7 +31,7 @@ function renderControls(page) {
     button.setAttribute('aria-pressed', String(!state.hidden[s]));
     button.querySelector('b').textContent = counts[s].toLocaleString('en');
   });
-  byId('map').setAttribute('aria-label', `Map of ${data.n} points at T = ${t}: ` + data.statusNames.map((name, s) => `${counts[s]} ${name}`).join(', ') + '. Enter picks a point, Shift with an arrow the next one that way');
+  byId('map').setAttribute('aria-label', `Map of ${data.n} points at T = ${t}: ` + data.statuses.map(({ name }, s) => `${counts[s]} ${name}`).join(', ') + '. Enter picks a point, Shift with an arrow the next one that way');
 }
 
 // How far the slider reaches, and where it begins.
@@ -60,8 +60,8 @@ function connectControls({ data, state, map, actions }) {
   byId('theme').addEventListener('click', actions.toggleTheme);
   byId('help').addEventListener('click', () => toggleHelp());
   connectColours(state, setColour);
-  byId('filters').replaceChildren(el('span', { class: 'quiet' }, 'Show'), ...data.statusNames.map((name, s) => el('button', {
-    type: 'button', class: 'chip', title: STATUS_MEANING[s], onclick: () => { state.hidden[s] = !state.hidden[s]; update('map'); },
+  byId('filters').replaceChildren(el('span', { class: 'quiet' }, 'Show'), ...data.statuses.map(({ name, meaning }, s) => el('button', {
+    type: 'button', class: 'chip', title: meaning, onclick: () => { state.hidden[s] = !state.hidden[s]; update('map'); },
   }, name, el('b'))));
   byId('layout').replaceChildren(...data.layouts.map((layout, l) => el('option', { value: l }, layout.name)));
   byId('layout-choice').hidden = data.layouts.length < 2;

@@ -10,11 +10,11 @@ function renderHelp(data) {
   ];
   if (data.labelling) keys.unshift(...LABELLING_KEYS);
   const theme = { ink: '#444444', paper: '#ffffff' };
-  const signs = data.statusNames.map((name, s) => {
-    const mark = { shape: 'circle', colour: '#0072B2', fill: STATUS_FILL[s], ...theme };
+  const signs = data.statuses.map(({ name, fill, meaning }, s) => {
+    const mark = { shape: 'circle', colour: '#0072B2', fill, ...theme };
     if (s === CONFUSED) mark.second = '#E69F00';
     if (s === OUTLIER) mark.colour = data.palette.neutral;
-    return [swatch(mark, 18), el('b', {}, name), ': ' + STATUS_MEANING[s]];
+    return [swatch(mark, 18), el('b', {}, name), ': ' + meaning];
   });
   const table = (rows) => el('table', {}, el('tbody', {}, ...rows.map(([first, ...rest]) => el('tr', {}, el('td', {}, first), el('td', {}, ...rest)))));
   byId('help-text').replaceChildren(

@@ -26,7 +26,7 @@ function confidenceLegend(theme) {
 }
 
 function statusLegend(data, theme) {
-  return data.statusNames.map((name, s) => el('span', { class: 'chip plain', title: STATUS_MEANING[s] }, swatch(statusMark(data, s, theme)), name));
+  return data.statuses.map(({ name, meaning }, s) => el('span', { class: 'chip plain', title: meaning }, swatch(statusMark(data, s, theme)), name));
 }
 
 function callsLegend(data, { row, group, theme }, actions) {

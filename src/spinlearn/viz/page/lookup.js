@@ -63,7 +63,7 @@ function confidenceAt(data, point, row) {
 
 function callInWords(data, point, row) {
   const at = row * data.n + point;
-  return `${outcomeName(data, data.outcomes[at])} · ${data.statusNames[data.status[at]]} · confidence ${confidenceAt(data, point, row).toFixed(2)}`;
+  return `${outcomeName(data, data.outcomes[at])} · ${data.statuses[data.status[at]].name} · confidence ${confidenceAt(data, point, row).toFixed(2)}`;
 }
 
 function temperatureText(value) {

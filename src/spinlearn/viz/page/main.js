@@ -30,7 +30,7 @@ async function start() {
   const data = live ? await live.firstAnswer() : await unpackData(raw);
   const state = {
     row: data.answerRow, colourBy: COLOUR_MODES[0][0], selected: -1, hover: -1, group: null, proposal: null, said: [], naming: null, draft: '',
-    hidden: data.statusNames.map(() => false), theme: null,
+    hidden: data.statuses.map(() => false), theme: null,
   };
   const map = new PointMap(data, byId('map'), byId('map-over'), byId('map-frame'));
   const actions = { update, later, setRow, setColour, select, walk, pickGroup, showGroup, showProposal, askName, say, unsay, clear, zoom, toggleTheme, replaceData };

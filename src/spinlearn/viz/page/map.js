@@ -151,11 +151,11 @@ class PointMap {
     }
   }
 
-  // Back to front: ghosts, then confident, grown, outliers, new, confused, labelled.
+  // Back to front: ghosts, then one layer of statuses after the other.
   sortPoints(state) {
     const { data, order } = this;
-    const rank = [6, 1, 2, 5, 4, 3];
-    const start = new Int32Array(rank.length + 2); // a layer of ghosts, one place for the end
+    const rank = data.statuses.map(({ layer }) => layer);
+    const start = new Int32Array(Math.max(...rank) + 2); // a layer of ghosts, one place for the end
     const layer = this.layer || (this.layer = new Uint8Array(data.n));
     const base = state.row * data.n;
     for (let i = 0; i < data.n; i++) {

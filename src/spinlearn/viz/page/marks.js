@@ -3,16 +3,8 @@
 //   grown      outline with a solid core         confused   a cross in the colours of two candidates
 //   new        outline with a dot                outlier    a thin plus
 
+// As Status of answers/rule.py; what they look like is STATUS_LOOKS of viz/palette.py.
 const LABELLED = 0, CONFIDENT = 1, GROWN = 2, CONFUSED = 3, NEW = 4, OUTLIER = 5;
-const STATUS_FILL = ['labelled', 'solid', 'grown', 'cross', 'open', 'strokes'];
-const STATUS_MEANING = [
-  'given by you and held fixed',
-  'one class is clearly the most probable',
-  'takes the class of the cluster it sits in',
-  'its cluster holds several classes',
-  'its cluster holds no label: a class nobody named',
-  'alone or in a pair, without a label: too few to be a class',
-];
 
 // Cividis (Nuñez, Anderton & Renslow 2018), every eighth of the way.
 const RAMP = ['#00224e', '#123570', '#3b496c', '#575d6d', '#707173', '#8a8678', '#a59c74', '#c3b369', '#fee838'];
@@ -241,16 +233,14 @@ function outcomeMark(data, code, status, theme, listed) {
       colour: small ? neutral : classColour(data, code),
     };
   }
-  const fill = status === undefined ? 'solid' : status === CONFUSED || status === OUTLIER ? STATUS_FILL[GROWN] : STATUS_FILL[status];
+  const filled = status === CONFUSED || status === OUTLIER ? GROWN : status;
+  const fill = status === undefined ? 'solid' : data.statuses[filled].fill;
   return { ...base, shape: classShape(data, code), colour: classColour(data, code), fill };
 }
 
 function statusMark(data, status, theme) {
-  const { statusColours, statusShapes } = data.palette;
-  const colour = statusColours[status];
-  return {
-    ink: theme.ink, paper: theme.paper, shape: statusShapes[status], colour, second: colour, fill: STATUS_FILL[status],
-  };
+  const { colour, shape, fill } = data.statuses[status];
+  return { ink: theme.ink, paper: theme.paper, shape, colour, second: colour, fill };
 }
 
 // A small picture of a mark for legends and tables. Lists are rendered anew with every step of the

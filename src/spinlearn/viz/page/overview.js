@@ -4,8 +4,8 @@ function overviewCharts(data, onPick) {
   const { curves, palette } = data;
   const theme = { ink: '#000000', paper: '#ffffff' };
   const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
-  const status = data.statusNames.map((name, s) => ({
-    name, values: curves.statusCounts[s], mark: statusMark(data, s, theme), colour: palette.statusColours[s], offset: s,
+  const status = data.statuses.map(({ name, colour }, s) => ({
+    name, values: curves.statusCounts[s], mark: statusMark(data, s, theme), colour, offset: s,
   }));
   const grains = curves.grains.map((values, g) => ({
     name: `${g + 1}`, values, dash: dashes[g], colour: palette.colours[[0, 4, 2, 3][g]],

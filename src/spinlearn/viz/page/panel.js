@@ -63,9 +63,9 @@ class Panel {
     const mark = outcomeMark(data, code, status, theme, null);
     const second = secondName(data, point, row);
     this.facts.replaceChildren(
-      el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statusNames[status]),
+      el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statuses[status].name),
         el('span', { class: 'sure', id: 'point-confidence', title: CONFIDENCE_MEANING }, `confidence ${confidenceAt(data, point, row).toFixed(2)}`)),
-      el('p', { class: 'quiet' }, STATUS_MEANING[status] + (second ? `; next: ${second}` : '')),
+      el('p', { class: 'quiet' }, data.statuses[status].meaning + (second ? `; next: ${second}` : '')),
       el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`.replaceAll('inf', '∞'))),
     );
     this.renderBars(point, row, theme);
@@ -201,12 +201,12 @@ class Panel {
       for (let i = 0; i < data.n; i++) if (data.outcomes[r * data.n + i] === group) count++;
       return count;
     });
-    const status = data.statusNames.map(() => 0);
+    const status = data.statuses.map(() => 0);
     for (const i of members) status[data.status[row * data.n + i]]++;
-    const mix_ = data.statusNames.map((name, s) => (status[s] ? `${status[s].toLocaleString('en')} ${name}` : '')).filter(Boolean).join(', ');
+    const mix_ = data.statuses.map(({ name }, s) => (status[s] ? `${status[s].toLocaleString('en')} ${name}` : '')).filter(Boolean).join(', ');
     const mark = outcomeMark(data, group, undefined, theme, null);
     this.node.replaceChildren(
-      this.heading(kind, outlier ? STATUS_MEANING[OUTLIER] : outcomeName(data, group), 'group-name'),
+      this.heading(kind, outlier ? data.statuses[OUTLIER].meaning : outcomeName(data, group), 'group-name'),
       el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'group-size' }, total.toLocaleString('en')),
         ` points ${sampled && !listed ? 'on display ' : ''}at T = ${temperatureText(data.temperatures[row])}`,
         listed ? el('span', { class: 'sure', id: 'group-confidence', title: CONFIDENCE_MEANING }, `mean confidence ${(listed[2] / 100).toFixed(2)}`) : null),

@@ -25,7 +25,7 @@ function labelsCsv(data, row) {
   const columns = [
     ['id', (i) => safeName(data.ids[i])],
     ['call', (i) => safeName(outcomeName(data, data.outcomes[base + i]))],
-    ['status', (i) => data.statusNames[data.status[base + i]]],
+    ['status', (i) => data.statuses[data.status[base + i]].name],
     ['confidence', (i) => stepText(data.confidence[base + i], stepsPerUnit)],
     ['second', (i) => safeName(secondName(data, i, row))],
     ...shares(data.classes, 'p:', data.probability, k, base),
