@@ -119,17 +119,15 @@ def test_what_cannot_be_true_is_refused(tmp_path, name, write, message):
     assert message in refused(tmp_path / name)
 
 
-def test_what_unpacks_to_more_than_any_file_should_is_refused(tmp_path, monkeypatch):
-    np.savez_compressed(tmp_path / "z.npz", zeros=np.zeros(1 << 16))
-    monkeypatch.setattr("spinlearn.files.arrays.MAX_BYTES", 1 << 18)
-    with pytest.raises(InvalidInputError, match="MB unpacked, more than it can hold"):
-        read_npz(tmp_path / "z.npz")
-
-
-def test_own_files_do_not_unpack_to_far_more_than_was_written(tmp_path, monkeypatch):
+def test_files_do_not_unpack_to_more_than_any_should_nor_own_ones_to_far_more_than_was_written(
+    tmp_path, monkeypatch
+):
     """Zeros under a name that nobody asks for would fill the memory before they are refused."""
     monkeypatch.setattr("spinlearn.files.arrays.SMALL", 1 << 16)
     np.savez_compressed(tmp_path / "z.npz", zeros=np.zeros(1 << 17))
     assert len(read_npz(tmp_path / "z.npz")["zeros"]) == 1 << 17  # a user's may
     with pytest.raises(InvalidInputError, match="claims 1 MB unpacked"):
         read_npz(tmp_path / "z.npz", own=True)
+    monkeypatch.setattr("spinlearn.files.arrays.MAX_BYTES", 1 << 18)
+    with pytest.raises(InvalidInputError, match="MB unpacked, more than it can hold"):
+        read_npz(tmp_path / "z.npz")

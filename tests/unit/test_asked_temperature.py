@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier
+from spinlearn.classifier import COARSE_SIZE
 from spinlearn.engines import Enumeration, Multicanonical, SwendsenWang, Tempering
-from spinlearn.errors import UnreachedTemperatureError
+from spinlearn.errors import StoppedError, UnreachedTemperatureError, UnsupportedModelError
 from tests.classifiers import classifier
 from tests.conftest import grid_graph
 
@@ -40,18 +42,20 @@ def test_a_temperature_beside_the_grid_is_computed_with_it(tmp_path, engine, sav
 class _ShortRun(Enumeration):
     """Like a run of little time: what lies between its temperatures cannot be told."""
 
-    name = "short"
+    error: type[Exception]
+    name: ClassVar[str] = "short"
 
     def run(self, model, temperatures, seed=None, callback=None):
         def refuse(temperatures, callback=None):
-            raise UnreachedTemperatureError("energies do not overlap")
+            raise self.error("energies do not overlap")
 
         found = Enumeration().run(model, temperatures)
         return replace(found, evaluate=refuse, reweights=True)
 
 
 @pytest.mark.parametrize("temperature", ["paper", 0.7])
-def test_a_grid_that_cannot_be_refined_is_kept(temperature):
-    found = fitted(engine=_ShortRun(), temperature=temperature)
-    assert len(found.equilibrium_.temperatures) > 2
+@pytest.mark.parametrize("error", [UnreachedTemperatureError, UnsupportedModelError, StoppedError])
+def test_a_grid_that_cannot_be_refined_is_kept(temperature, error):
+    found = fitted(engine=_ShortRun(error=error), temperature=temperature)
+    assert len(found.equilibrium_.temperatures) == COARSE_SIZE + (temperature == 0.7)
     assert found.temperature_ in found.equilibrium_.temperatures

@@ -64,10 +64,7 @@ def test_engines_say_what_they_are():
 
 
 class Outside:
-    """Exact averages under another name, blurred; it says nothing of itself.
-
-    It gives error bars if asked to, has no `evaluate`, and counts its runs.
-    """
+    """Exact averages under another name, without `evaluate`; errors and kind are as it is told."""
 
     name = "outside"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.classifier import PottsClassifier
 from spinlearn.engines import JunctionTree
 from spinlearn.engines import limits as time_limit
 from spinlearn.engines.exact import elimination as elimination_solver
@@ -143,23 +142,3 @@ def test_time_left_out_is_not_counted(clock):
     for bad in (0.0, np.nan):
         with pytest.raises(InvalidInputError, match="max_seconds"):
             JunctionTree(max_seconds=bad).run(random_lattice(2, 2, 2), [1.0])
-
-
-def test_without_time_for_a_finer_grid_the_classifier_keeps_the_coarse_one(monkeypatch):
-    points = np.random.default_rng(0).normal(size=(30, 2))
-    labels = np.full(30, -1)
-    labels[[0, 1, 2, 3]] = 0, 1, 0, 1
-    runs: list[int] = []
-    whole_run = JunctionTree.run
-
-    def first_run_only(self, model, temperatures, **settings):
-        runs.append(len(temperatures))
-        if len(runs) > 1:
-            raise UnsupportedModelError("no time")
-        return whole_run(self, model, temperatures, **settings)
-
-    monkeypatch.setattr(JunctionTree, "run", first_run_only)
-    model = PottsClassifier(method="paper", engine=JunctionTree())
-    model.fit(points, labels)
-    assert len(runs) > 1
-    assert len(model.answer_.equilibrium.temperatures) == runs[0]
