@@ -84,4 +84,4 @@ def test_damage_is_damage_and_the_same_every_time():
 
 
 def test_runs_of_every_engine_are_killed():
-    assert set(kills.ENGINES) == set(ENGINES)
+    assert set(kills.ENGINES) == set(ENGINES), "enter it in tests/fuzz/kills.py"

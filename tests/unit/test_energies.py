@@ -30,7 +30,7 @@ from spinlearn.engines.checkpoint import fingerprint
 from spinlearn.engines.sampling.samplers import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.model.phases import temperature_grid
-from tests.energy_models import dense, random_graph, random_labels
+from tests.energy_models import all_energies, dense, random_graph, random_labels
 
 N, Q = 9, 3
 
@@ -171,6 +171,14 @@ def test_custom_arrays_are_taken_as_they_are(case):
         expected = np.sum(couplings * cost[s[u], s[v]]) + fields[np.arange(N), s].sum()
         expected += sum(table[c, np.sum(s == c)] for c in range(Q))
         assert value == pytest.approx(expected)
+
+
+def test_every_energy_of_the_registry_is_among_the_models_that_samplers_are_tested_on(case):
+    tested = {
+        type(energy) for energy in all_energies(np.random.default_rng(0), N, Q, case[0]).values()
+    }
+    missing = [name for name, energy in ENERGIES.items() if energy not in tested]
+    assert not missing, f"enter {missing} in all_energies of tests/energy_models.py"
 
 
 def test_every_energy_of_the_registry_clamps_certain_labels_and_fits(case):

@@ -1,4 +1,4 @@
-"""BASELINES: the methods the paper compares with, by name; a new one is one file and one line."""
+"""BASELINES: the methods the paper compares with, by name."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ ENERGIES: dict[str, Callable[..., Any]] = {
     "normalized_cut": NormalizedCut,
     "ratio_cut": RatioCut,
 }
-"""The energies that need no settings, by name.
+"""The energies that can be made without settings, by name.
 
 ``PottsClassifier(energy=...)`` and ``spinlearn fit --energy`` take these names. A class, or a
 function of (graph, labels, n_states), that is entered here is known to both.
@@ -55,8 +55,8 @@ function of (graph, labels, n_states), that is entered here is known to both.
 Examples
 --------
 >>> from spinlearn.energies import ENERGIES
->>> print(*ENERGIES)
-min_cut lgc harmonic balanced_cut diffused_cut modularity normalized_cut ratio_cut
+>>> sorted(ENERGIES)[:4]
+['balanced_cut', 'diffused_cut', 'harmonic', 'lgc']
 """
 
 

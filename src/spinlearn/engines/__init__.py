@@ -1,6 +1,6 @@
 """ENGINES: every way to compute an equilibrium, by name.
 
-A new engine is one file, with one line here.
+A new engine is one file, and entered here; CONTRIBUTING.md says what else it needs.
 """
 
 from __future__ import annotations
