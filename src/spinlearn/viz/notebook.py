@@ -13,7 +13,6 @@ import numpy.typing as npt
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status
-from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.viz import palette
 
@@ -50,17 +49,6 @@ def _equilibrium(value: Equilibrium) -> str:
         rows.append([*cells, "yes" if value.converged[k] else "no"])
     last = ["converged"] if value.std_error is None else ["worst error", "converged"]
     return _boxed(title, _table([*columns, *last], rows))
-
-
-@as_html.register
-def _profile(value: Profile) -> str:
-    return _counts(value.temperatures, value.outcomes, value.status, value.n_classes)
-
-
-@as_html.register
-def _decision(value: Decision) -> str:
-    temperatures = np.array([value.temperature])
-    return _counts(temperatures, value.outcomes[None], value.status[None], value.n_classes)
 
 
 @as_html.register
@@ -102,11 +90,12 @@ def _answer(value: Answer) -> str:
     )
 
 
-def _counts(
-    temperatures: FloatArray, outcomes: IntArray, status: npt.NDArray[np.int8], n_classes: int
-) -> str:
+@as_html.register
+def _counts(value: Profile | Decision) -> str:
     """How many points have which status, at some of the temperatures."""
-    n_rows, n_points = outcomes.shape
+    n_classes, outcomes = value.n_classes, np.atleast_2d(value.outcomes)
+    status, (n_rows, n_points) = np.atleast_2d(value.status), outcomes.shape
+    temperatures = value.temperatures if isinstance(value, Profile) else [value.temperature]
     rows = []
     for k in _shown_rows(n_rows):
         counts = np.bincount(status[k], minlength=len(STATUS_NAMES))
