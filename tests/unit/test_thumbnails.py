@@ -102,7 +102,7 @@ def test_a_table_without_labels_is_read_for_labelling_alone(tmp_path):
     left = read_dataset(path, ReadOptions(for_labelling=True, missing="drop"))
     assert left.cells["name"] == ["x", "z"]
     np.save(tmp_path / "x.npy", data.points)
-    assert read_dataset(tmp_path / "x.npy", LABELLING).n_points == 3
+    assert len(read_dataset(tmp_path / "x.npy", LABELLING).ids) == 3
     (tmp_path / "g.edges").write_text("a\tb\t1\nb\tc\t1\n")
     assert read_dataset(tmp_path / "g.edges", LABELLING).ids == ["a", "b", "c"]
 

@@ -217,7 +217,6 @@ class Result(Answer, Pictures):
             "classes": np.array(classes, dtype=np.str_),
             "labels": self.labels,
         }
-        arrays |= _model_arrays(self.model, self.equilibrium.marginals.dtype == np.float32)
         arrays |= equilibrium_arrays(self.equilibrium)
         arrays |= {f"profile_{name}": getattr(self.profile, name) for name in PROFILE}
         places = {name: getattr(self, name) for name in PLACES}
@@ -369,22 +368,6 @@ def _check_forms(arrays: Arrays) -> None:
             within(name, found, *bounds)
 
 
-def _model_arrays(model: PottsModel, large: bool) -> Arrays:
-    """The arrays that define a model; those of a large one in single precision."""
-    graph = model.graph
-    arrays: Arrays = {"n_nodes": np.array(model.n_nodes)}
-    arrays |= {name: getattr(graph if name in MODEL[:2] else model, name) for name in MODEL}
-    if large:
-        if model.couplings is graph.weights:
-            del arrays["couplings"]
-        for name in arrays.keys() & {"weights", "couplings", "fields"}:
-            arrays[name] = arrays[name].astype(np.float32)
-    penalty = model.class_penalty
-    if penalty is not None:
-        arrays |= {f"penalty_{f.name}": np.array(getattr(penalty, f.name)) for f in fields(penalty)}
-    return arrays
-
-
 def _model_of(arrays: Arrays) -> PottsModel:
     """The model that arrays define; `Graph` and `PottsModel` check what they are given."""
     n_nodes, n_states = int(arrays["n_nodes"]), len(arrays["pair_cost"])
@@ -406,12 +389,22 @@ def _model_of(arrays: Arrays) -> PottsModel:
 
 
 def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
-    """All averages; reweighted ones on a finer grid too."""
+    """A model and all averages; reweighted ones on a finer grid, a large one's with less digits."""
+    model, large = equilibrium.model, equilibrium.marginals.dtype == np.float32
+    graph, penalty = model.graph, model.class_penalty
+    arrays: Arrays = {"n_nodes": np.array(model.n_nodes)}
+    arrays |= {name: getattr(graph if name in MODEL[:2] else model, name) for name in MODEL}
+    if penalty is not None:
+        arrays |= {f"penalty_{f.name}": np.array(getattr(penalty, f.name)) for f in fields(penalty)}
     if equilibrium.reweights:
         equilibrium = _refined(equilibrium)
-    arrays: Arrays = {name: getattr(equilibrium, name) for name in STORED}
-    arrays = {name: values for name, values in arrays.items() if values is not None}
-    if equilibrium.marginals.dtype == np.float32:  # of a large model
+    averages: Arrays = {name: getattr(equilibrium, name) for name in STORED}
+    arrays |= {name: values for name, values in averages.items() if values is not None}
+    if large:
+        if model.couplings is graph.weights:
+            del arrays["couplings"]
+        for name in arrays.keys() & {"weights", "couplings", "fields"}:
+            arrays[name] = arrays[name].astype(np.float32)
         for name, unit in UNITS.items():
             arrays[name] = np.rint(arrays[name] * np.iinfo(unit).max).astype(unit)
     elif equilibrium.kind is not Kind.EXACT:  # errors are far above single precision
