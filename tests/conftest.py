@@ -51,6 +51,23 @@ def small_models(draw, max_states: int = 3000) -> PottsModel:
     )
 
 
+def labels_at(known: dict[int, int], n: int) -> np.ndarray:
+    """-1 for n nodes but those of known state."""
+    labels = np.full(n, -1)
+    labels[list(known)] = list(known.values())
+    return labels
+
+
+def some_labels(truth, per_class: int, seed: int = 0, hidden=None, nothing=-1) -> np.ndarray:
+    """The classes of so many random points of each but a hidden one, `nothing` elsewhere."""
+    generator = np.random.default_rng(seed)
+    labels = np.full(len(truth), nothing, dtype=object if nothing == "" else None)
+    for c in np.unique(truth):
+        if c != hidden:
+            labels[generator.choice(np.flatnonzero(truth == c), per_class, replace=False)] = c
+    return labels
+
+
 def few_labels(truth: np.ndarray, count: int) -> np.ndarray:
     """The classes of the first `count` points of each, -1 elsewhere."""
     labels = np.full(len(truth), -1)
@@ -65,6 +82,13 @@ def grid_graph(height: int, width: int, weights: np.ndarray | None = None) -> Gr
     right = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
     down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
     return Graph(height * width, np.concatenate([right, down]), weights)
+
+
+def grids(count: int, height: int, width: int, links=(), alone: int = 0) -> Graph:
+    """Square lattices side by side, links between their nodes, and nodes without any edge."""
+    size, one = height * width, grid_graph(height, width).edges
+    edges = np.concatenate([*(one + size * k for k in range(count)), np.reshape(links, (-1, 2))])
+    return Graph(count * size + alone, edges.astype(int))
 
 
 def cliques(*sizes: int, links=(), weights=1.0) -> Graph:

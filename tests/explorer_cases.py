@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
+from sklearn.datasets import load_wine
 
 from spinlearn import TemperatureRule
 from spinlearn.answers.answer import Answer, Averages
@@ -17,6 +19,7 @@ from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
 from spinlearn.viz.explorer import ExplorerContent, explorer_content
+from tests.conftest import some_labels
 
 NASTY = (
     "<script>window.pwned=1</script>",
@@ -41,10 +44,7 @@ class Case:
 
 
 def three_blocks() -> Case:
-    """Two labelled blocks of pixels and one that nobody labelled, on thin bridges; exact.
-
-    Ids and a class name are hostile text.
-    """
+    """Two labelled blocks of pixels and one without label, on thin bridges; hostile names."""
     mask = np.zeros((15, 25), dtype=bool)
     mask[8:14, 0:12] = mask[8:14, 13:25] = True  # two blocks side by side ...
     mask[10, 12] = True  # ... joined by a pixel
@@ -71,13 +71,9 @@ def three_blocks() -> Case:
 
 def hidden_class() -> Case:
     """Three kinds of wine, two of them labelled: an average, with groups that may be a class."""
-    from sklearn.datasets import load_wine
-
     X, truth = load_wine(return_X_y=True)
-    labels = np.full(len(X), None, dtype=object)
-    rng = np.random.default_rng(0)
-    for kind, name in ((0, "barolo"), (1, "<b>grignolino</b>")):
-        labels[rng.choice(np.flatnonzero(truth == kind), 5, replace=False)] = name
+    names = np.array(["barolo", "<b>grignolino</b>", ""], dtype=object)  # the last of no label
+    labels = names[some_labels(truth, 5, hidden=2)]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     classifier = PottsClassifier().fit(X, labels)
     ids = [f"wine{k}" for k in range(len(X))]
@@ -98,8 +94,6 @@ def doubted(case: Case, rows: Any) -> Case:
 
 def many_points(n: int, *, n_temperatures: int = 24, seed: int = 0) -> Case:
     """n points in nine blobs, eight labelled; averages made up but consistent, with errors."""
-    from scipy.spatial import cKDTree
-
     rng = np.random.default_rng(seed)
     angle = 2 * np.pi * np.arange(9) / 9
     centres = 10 * np.column_stack([np.cos(angle), np.sin(angle)])

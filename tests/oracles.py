@@ -1,8 +1,7 @@
 """Models of any size whose exact answer the junction tree gives, and how a sampled run compares.
 
-All are long and thin, or trees of small dense parts: 100,000 nodes have a treewidth below 8. Each
-is the same for the same seed. One node in fifty has a label, of a random class, so that no marginal
-is uniform by symmetry.
+Long and thin, or trees of small dense parts: 100,000 nodes have a treewidth below 8. One node in
+fifty has a label, of a random class, so that no marginal is uniform by symmetry.
 """
 
 from __future__ import annotations
@@ -25,6 +24,13 @@ def torus(size: int) -> Graph:
     number = np.arange(size * size).reshape(size, size)
     edges = [np.column_stack([number.ravel(), np.roll(number, -1, k).ravel()]) for k in (1, 0)]
     return Graph(size * size, np.concatenate(edges))
+
+
+def near_points(rng: np.random.Generator, n: int, k: int) -> Graph:
+    """Random points in the plane, each joined to its k nearest by a weight of one."""
+    points = rng.normal(size=(n, 2))
+    near = np.argsort(np.linalg.norm(points[:, None] - points[None], axis=2), axis=1)[:, 1 : k + 1]
+    return Graph(n, sorted({tuple(sorted((i, int(j)))) for i in range(n) for j in near[i]}))
 
 
 def strip(length: int, width: int, q: int, seed: int = 0) -> PottsModel:
@@ -96,15 +102,11 @@ def _labelled(graph: Graph, q: int, rng: np.random.Generator) -> PottsModel:
 
 @dataclass(frozen=True)
 class Scores:
-    """A sampled run against the exact one, row by row (temperature by temperature).
+    """A sampled run against the exact one, row by row (temperature by temperature)."""
 
-    `marginals` (T, free nodes, q) and `agreements` (T, edges with a free end) are
-    (sampled - exact) / stated error; `worst_error` (T,) is the largest |sampled - exact| of both.
-    """
-
-    marginals: np.ndarray
-    agreements: np.ndarray
-    worst_error: np.ndarray
+    marginals: np.ndarray  # (sampled - exact) / stated error, (T, free nodes, q)
+    agreements: np.ndarray  # the same, (T, edges with a free end)
+    worst_error: np.ndarray  # the largest |sampled - exact| of both, (T,)
     converged: np.ndarray
     equilibrated: np.ndarray
 
@@ -161,10 +163,7 @@ def z_scores(run: Equilibrium, exact: Equilibrium) -> tuple[np.ndarray, np.ndarr
 
 
 def broken_laws(found: Scores, tol: float) -> list[str]:
-    """What honest error bars would not do; rows marked not equilibrated are left out, but one only.
-
-    |z| < 2 for 93 % and none above 6; no common sign; none converged beyond three tolerances.
-    """
+    """What honest error bars would not do; one row may be left out, marked as not equilibrated."""
     broken, judged = [], found.equilibrated
     if np.sum(~judged) > 1:
         broken.append(f"{np.sum(~judged)} rows are not equilibrated")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,19 @@ def chromium(folder: Path) -> Any:
     opened.set_script_timeout(600)
     opened.set_page_load_timeout(600)
     return opened
+
+
+@contextmanager
+def screen(driver: Any, width: int, height: int, *, mobile: bool = False) -> Iterator[None]:
+    """A screen of another size, with fingers if it is a telephone's."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": mobile})
+    try:
+        yield
+    finally:
+        driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def requests_made(driver: Any) -> list[str]:

@@ -6,9 +6,11 @@ import json
 import time
 
 import numpy as np
+import pytest
 
 from tests.end_to_end.browser import complaints, painted, requests_made
 
+actions = pytest.importorskip("selenium.webdriver", reason="pip install selenium").ActionChains
 NAME = "window.spinlearnExplorer.labelling"
 STATE = "window.spinlearnExplorer.state"
 DATA = "window.spinlearnExplorer.data"
@@ -40,9 +42,7 @@ class Page:
         self.driver.execute_script(f"{NAME}.go({row})")
 
     def keys(self, *keys):
-        from selenium.webdriver.common.action_chains import ActionChains
-
-        ActionChains(self.driver).send_keys(*keys).perform()
+        actions(self.driver).send_keys(*keys).perform()
 
     def by_id(self, name):
         return self.driver.find_element("id", name)
@@ -58,22 +58,29 @@ class Page:
     def find(self, css):
         return self.driver.find_element("css selector", css)
 
+    def label(self, name, row=None):
+        """Label what is picked, or a point, by the keyboard; it is there when this returns."""
+        if row is not None:
+            self.go(row)
+        before = self.ask(f"{NAME}.version")
+        self.keys("l", name, "\ue007")
+        self.until(f"{NAME}.version > {before}")
+
     def settled(self, how="fit"):
-        """The thorough answer and the advice to all labels are on the page."""
+        """Itself, once the thorough answer and the advice to all labels are on it."""
         self.until(f"{DATA}.labelVersion === {NAME}.version && {DATA}.how === '{how}'")
         self.advised()
         self.until(f"!{NAME}.fetching")
         painted(self.driver)
+        return self
 
     def advised(self):
         self.until(f"{NAME}.advice.version === {NAME}.version")
 
     def drag(self, path):
-        from selenium.webdriver.common.action_chains import ActionChains
-
         frame = self.by_id("map-frame")
         box = frame.rect
-        chain = ActionChains(self.driver, duration=20)
+        chain = actions(self.driver, duration=20)
         first, *rest = [(x - box["width"] / 2, y - box["height"] / 2) for x, y in path]
         chain.move_to_element_with_offset(frame, *first).click_and_hold()
         for place in rest:

@@ -36,10 +36,7 @@ CASES = {  # what is in data.csv, and words of the line that refuses it
     "empty file": ("", ["empty"]),
     "ragged rows": (GOOD.replace("r3,,5.3", "r3,,5.3,7"), ["line 5"]),
     "twice the same column": (GOOD.replace(",y\n", ",x\n"), ["twice", "'x'"]),
-    "no feature": (
-        "id,label,x\na,A,p\nb,B,q\nc,,r\n",
-        ["no feature column", "left out 'x': text"],
-    ),
+    "no feature": ("id,label,x\na,A,p\nb,B,q\nc,,r\n", ["no feature column", "'x': text"]),
     "not utf-8": (GOOD.replace("A", "Ä").encode("latin-1"), ["--encoding latin-1"]),
 }
 NAMES = {  # the good table in a file of another name
@@ -163,10 +160,7 @@ class _Bomb:
         return (open, ("exploded", "w"))
 
 
-def _bomb_array() -> np.ndarray:
-    bomb = np.empty(1, dtype=object)
-    bomb[0] = _Bomb()
-    return bomb
+BOMB = np.array([_Bomb()], dtype=object)
 
 
 @pytest.mark.slow
@@ -175,7 +169,7 @@ def test_a_malicious_model_is_refused(table):
     model = table / "out" / "model.npz"
     with np.load(model) as archive:
         arrays = dict(archive)
-    np.savez(model, allow_pickle=True, **arrays | {"fields": _bomb_array()})
+    np.savez(model, allow_pickle=True, **arrays | {"fields": BOMB})
     (table / "out" / "report.html").unlink()
     for command in ("explore", "suggest", "suspects"):
         refused(table, command, "out", words=["pickled"])
@@ -186,7 +180,7 @@ def test_malicious_data_are_refused(tmp_path, word):
     """Pickled objects, and headers that lie about their size."""
     text = io.BytesIO()
     if word == "pickled":
-        np.lib.format.write_array(text, _bomb_array(), allow_pickle=True)
+        np.lib.format.write_array(text, BOMB, allow_pickle=True)
     else:
         said = {"descr": "<f8", "fortran_order": False, "shape": (10**9, 100)}
         np.lib.format.write_array_header_1_0(text, said)
@@ -201,7 +195,7 @@ def test_malicious_data_are_refused(tmp_path, word):
 
 def test_a_malicious_checkpoint_is_refused(table):
     with open(table / ".out.checkpoint.npz", "wb") as file:
-        np.savez(file, allow_pickle=True, header=_bomb_array())
+        np.savez(file, allow_pickle=True, header=BOMB)
     options = ("--out", "out", "--resume", "--engine", "multicanonical")
     refused(table, *fit("data.csv", *options), words=["checkpoint"])
 

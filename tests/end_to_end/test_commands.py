@@ -10,13 +10,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from spinlearn.engines.sampling import run as sampling_run
 from spinlearn.io.folder import ANSWER_FILES
 from spinlearn.io.result import Result
-from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, spinlearn_signalled, worked
+from tests.end_to_end.tool import (
+    leftovers,
+    read_rows,
+    spinlearn_here,
+    spinlearn_signalled,
+    two_rows,
+    worked,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -29,13 +35,8 @@ ANSWER = set(ANSWER_FILES)
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Two blobs of 20 points, a label each."""
-    rng = np.random.default_rng(0)
-    points = np.concatenate([rng.normal(0, 0.3, (20, 2)), rng.normal(3, 0.3, (20, 2))])
-    lines = ["id,kind,a,b"]
-    for k, (a, b) in enumerate(points):
-        lines.append(f"p{k},{ {0: 'left', 20: 'right'}.get(k, '') },{a:.4f},{b:.4f}")
-    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    """Two rows of 20 points, a label each."""
+    (tmp_path / "data.csv").write_text(two_rows(20))
     return tmp_path
 
 
@@ -99,8 +100,7 @@ def test_odd_names_and_contradictory_labels_are_told(table):
     lines[4] = "p3,right," + ",".join(lines[1].split(",")[2:])  # where p0 is
     (table / "data.csv").write_text("\n".join(lines) + "\n")
     said = fit(table).stdout
-    assert "\x1b" not in said
-    assert "\x07" not in said
+    assert not {"\x1b", "\x07"} & set(said)
     assert "\\x1b[31mA" in said
     assert "\x1b[31mA" in (table / "out" / "labels.csv").read_text()  # as it was given
     assert "points p0 and p3 are identical but labelled \\x1b[31mA" in said
@@ -203,14 +203,6 @@ def test_long_names_leave_the_numbers_in_sight(table, monkeypatch):
     assert any(re.match(r"│right│20│[01]\.\d\d│1labelled", row) for row in rows)
 
 
-def limited(folder: Path, monkeypatch, *options: object):
-    """A run at its limit of a second, of which every look at the clock takes a thousandth."""
-    with monkeypatch.context() as patch:
-        patch.setattr(sampling_run, "perf_counter", itertools.count(0, 0.001).__next__)
-        strict = ("--engine", "multicanonical:tol=1e-6", "--time-limit", 1)
-        return fit(folder, *SAMPLED, *strict, *options)
-
-
 @pytest.mark.parametrize("module", ["spinlearn.cli.main", "spinlearn.io.dataset"])
 def test_control_c_while_modules_are_loaded_is_no_traceback(table, module):
     """As if it came just when the command line, or what a command needs, is imported."""
@@ -235,11 +227,12 @@ run()
 
 
 def test_resume_goes_on_after_the_time_limit_and_with_another_tolerance(table, monkeypatch):
-    short = limited(table, monkeypatch)
+    with monkeypatch.context() as patch:  # every look at the clock takes a thousandth of a second
+        patch.setattr(sampling_run, "perf_counter", itertools.count(0, 0.001).__next__)
+        short = fit(table, *SAMPLED, "--engine", "multicanonical:tol=1e-6", "--time-limit", 1)
     assert "run again with --resume" in short.stdout
     assert f"is kept in {table / '.out.finished.npz'}, " in short.stdout
-    longer = fit(table, *SAMPLED, "--engine", "multicanonical:tol=0.05", "--resume")
-    assert "nothing to resume" not in longer.stdout
-    assert leftovers(table) == {"data.csv", "out", *(f"out/{n}" for n in ANSWER)}
-    again = fit(table, *SAMPLED, "--engine", "multicanonical:tol=0.05", "--resume")
-    assert "nothing to resume" in again.stdout
+    for ended in (False, True):
+        again = fit(table, *SAMPLED, "--engine", "multicanonical:tol=0.05", "--resume")
+        assert ("nothing to resume" in again.stdout) == ended
+        assert leftovers(table) == {"data.csv", "out", *(f"out/{n}" for n in ANSWER)}

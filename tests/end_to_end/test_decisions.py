@@ -10,19 +10,16 @@ from sklearn.datasets import make_blobs, make_circles
 from spinlearn import PottsClassifier, Result
 from spinlearn.errors import InvalidInputError
 from spinlearn.workflows.fitting import decided
+from tests.conftest import few_labels
 from tests.end_to_end.tool import read_rows, spinlearn_here, worked
 
 
 @pytest.fixture(scope="module")
 def table():
     X, truth = make_blobs(240, centers=[[0, 0], [9, 0], [4.5, 4.5]], random_state=3)
-    labels = np.array([""] * 240, dtype=object)
-    for c, name in enumerate(("left", "right")):  # nobody labels the third
-        labels[np.flatnonzero(truth == c)[:4]] = name
-    frame = pd.DataFrame(X, columns=["width", "height"])
-    frame.insert(0, "kind", labels)
-    frame.insert(0, "id", [f"p{k}" for k in range(240)])
-    return frame, truth
+    names = np.array(["left", "right", "", ""])  # nobody labels the third
+    parts = {"id": [f"p{k}" for k in range(240)], "kind": names[few_labels(truth, 4)]}
+    return pd.DataFrame(parts | {"width": X[:, 0], "height": X[:, 1]}), truth
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +63,8 @@ def test_an_accepted_group_is_a_class_and_a_rejected_one_is_not_proposed_again(t
     three = Result.load(folder / "three")
     assert three.classes.tolist() == ["left", "right"]
     gone = set(three.words[0].points)
-    assert all(
-        len(gone & set(one.points)) < 0.5 * len(gone | set(one.points)) for one in three.proposals
-    )
+    for points in (set(one.points) for one in three.proposals):
+        assert len(gone & points) < 0.5 * len(gone | points)
     assert not np.any(np.char.startswith(three.names[sorted(gone)].astype(str), "new"))
     # What was said before still counts after a further word.
     again = decided(three, "accept", three.proposals[0].name, "other") if three.proposals else three

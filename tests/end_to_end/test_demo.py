@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+from spinlearn.errors import InvalidInputError
+from spinlearn.reproduction import demo
 from tests.end_to_end.tool import spinlearn
 
 
@@ -32,17 +34,12 @@ def test_demo_command(tmp_path):
 
 @pytest.mark.slow
 def test_a_demo_that_is_cut_short_leaves_nothing_and_can_be_run_again(tmp_path, monkeypatch):
-    from spinlearn.errors import InvalidInputError
-    from spinlearn.reproduction import demo
-
-    def no_room(path) -> None:
+    def full(path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(demo, "_draw_rivals", no_room)
-        with pytest.raises(
-            InvalidInputError, match=r"out cannot be written .No space.*rivals\.png"
-        ):
+        patch.setattr(demo, "_draw_rivals", full)
+        with pytest.raises(InvalidInputError, match=r"cannot be written .No space.*rivals\.png"):
             demo.run_demo(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
     assert all(path.is_file() for path in demo.run_demo(tmp_path / "out").files)

@@ -23,6 +23,7 @@ from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.folder import ANSWER_FILES
 from spinlearn.io.reading import read_dataset
 from spinlearn.io.result import Result
+from tests.conftest import some_labels
 from tests.end_to_end.tool import (
     leftovers,
     read_rows,
@@ -39,16 +40,11 @@ LEUKEMIA = Path(__file__).parents[3] / "shared" / "data" / "armstrong2002_mll.cs
 def table_of(name: str, per_class: int, n_points: int | None = None) -> tuple[pd.DataFrame, list]:
     """A scikit-learn set as a table with a few labels, and the true names."""
     data = getattr(datasets, f"load_{name}")()
-    generator = np.random.default_rng(0)
-    rows = np.arange(len(data.data))
-    if n_points is not None:
-        rows = np.sort(generator.choice(rows, n_points, replace=False))
+    n = len(data.data)
+    rows = np.sort(np.random.default_rng(0).choice(n, n_points or n, replace=False))
     names = np.array([str(n) for n in data.target_names])[data.target[rows]]
     frame = pd.DataFrame(data.data[rows], columns=[f"x{k}" for k in range(data.data.shape[1])])
-    labels = np.full(len(rows), "", dtype=object)
-    for c in np.unique(names):
-        labels[generator.choice(np.flatnonzero(names == c), per_class, replace=False)] = c
-    frame.insert(0, "label", labels)
+    frame.insert(0, "label", some_labels(names, per_class, nothing=""))
     frame.insert(0, "name", [f"row {k}" for k in range(len(rows))])
     return frame, names.tolist()
 
@@ -244,11 +240,7 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
         warnings.simplefilter("ignore")
         adata = scanpy.datasets.pbmc68k_reduced()
     truth = adata.obs["bulk_labels"].astype(str).to_numpy()
-    generator = np.random.default_rng(0)
-    known = np.full(adata.n_obs, "", dtype=object)
-    for kind in sorted(set(truth) - {"CD34+"}):
-        known[generator.choice(np.flatnonzero(truth == kind), 5, replace=False)] = kind
-    adata.obs["known"] = known
+    adata.obs["known"] = some_labels(truth, 5, hidden="CD34+", nothing="")
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
     worked(
         "fit", "pbmc.h5ad", "--labels", "known", "--method", "paper", "--engine", "auto:tol=0.05",
@@ -338,13 +330,8 @@ def _header(checkpoint: Path) -> dict:
 def test_leukemia_finds_the_unlabelled_class(tmp_path):
     frame = pd.read_csv(LEUKEMIA)
     frame = frame[frame.split == "train"].drop(columns="split").reset_index(drop=True)
-    truth = frame["class"].to_numpy()
-    generator = np.random.default_rng(0)
-    known = np.full(len(frame), "", dtype=object)
-    for c in ("ALL", "AML"):
-        known[generator.choice(np.flatnonzero(truth == c), 3, replace=False)] = c
-    frame.insert(0, "known", known)
-    frame = frame.drop(columns="class")
+    truth = frame.pop("class").to_numpy(str)
+    frame.insert(0, "known", some_labels(truth, 3, hidden="MLL", nothing=""))
     frame.to_csv(tmp_path / "leukemia.csv", index=False)
     worked(
         "fit", "leukemia.csv", "--labels", "known", "--clip", "100,16000", "--log2",

@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs
 
 from spinlearn.io.result import Result
 from spinlearn.settings import class_proportions
+from tests.conftest import few_labels
 from tests.end_to_end.tool import read_rows, spinlearn_here, worked
 
 READ = ("fit", "data.csv", "--labels", "kind", "--quiet", "--seed", 1)
@@ -21,10 +22,8 @@ NAMES = ("blue", "green", "red")
 def table():
     """Four groups in the plane, one of them without any label."""
     X, truth = make_blobs(120, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
-    frame = pd.DataFrame({"kind": "", "x": X[:, 0], "y": X[:, 1]})
-    for k, name in enumerate(NAMES):
-        frame.loc[np.flatnonzero(truth == k)[:3], "kind"] = name
-    return frame, truth
+    kinds = np.array([*NAMES, "", ""])[few_labels(truth, 3)]
+    return pd.DataFrame({"kind": kinds, "x": X[:, 0], "y": X[:, 1]}), truth
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from sklearn.datasets import load_digits
 from spinlearn.errors import StoppedError
 from spinlearn.labelling.refit import Refit
 from spinlearn.model.protocols import Progress
+from tests.end_to_end.browser import screen
 from tests.end_to_end.labelling_client import Client, blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page, around
 from tests.end_to_end.tool import read_rows, spinlearn
@@ -49,8 +50,7 @@ def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):
     lines = [",".join(f"pixel{k}" for k in range(64)), *(",".join(f"{v:g}" for v in x) for x in X)]
     (tmp_path / "digits.csv").write_text("\n".join(lines) + "\n")
     with commanded(tmp_path, "digits.csv") as (address, said):
-        page = Page(driver, address)
-        page.settled("clusters")
+        page = Page(driver, address).settled("clusters")
         assert len(page.ask(f"{DATA}.unnamed")) >= 5
         given = {}
         page.keys("n")
@@ -60,8 +60,7 @@ def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):
             row = page.ask(f"{NAME}.advice.next[0].point")
             page.until(f"{DATA}.points[{STATE}.selected] === {row}")
             given[row] = f"digit {truth[row]}"
-            page.keys("l", given[row], "\ue007")
-            page.until(f"{NAME}.version === {len(given)}")
+            page.label(given[row])
         page.settled()
         page.click("#export")
         page.until("document.getElementById('label-note').textContent.startsWith('Written')")
@@ -92,69 +91,59 @@ def assert_same_model(one, other):
             np.testing.assert_array_equal(a[name], b[name])
         heads = [json.loads(str(part["header"])) for part in (a, b)]
     for head in heads:
-        del head["settings"]["seconds"]
-        head["settings"]["diagnostics"].pop("seconds", None)
-        head["equilibrium"].get("diagnostics", {}).pop("seconds", None)
+        settings, equilibrium = head["settings"], head["equilibrium"]
+        for said in (settings, settings["diagnostics"], equilibrium.get("diagnostics", {})):
+            said.pop("seconds", None)
     assert heads[0] == heads[1]
 
 
 def test_by_keyboard_alone_on_a_narrow_screen(driver, tmp_path):
     X, truth = blobs()
-    driver.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": 380, "height": 740, "deviceScaleFactor": 1, "mobile": False},
-    )
-    try:
-        with served(tmp_path, X) as under_way:
-            page = Page(driver, under_way.address)
-            page.settled("clusters")
-            assert page.ask("document.documentElement.scrollWidth") <= 380
-            for k in range(3):
-                page.advised()
-                page.keys("n")
-                row = page.ask(f"{DATA}.points[{STATE}.selected]")
-                page.keys("l", f"c{truth[row]}", "\ue007")
-                page.until(f"{NAME}.version === {k + 1}")
-            page.settled()
-            assert (under_way.answer.names == [f"c{k}" for k in truth]).all()
-            assert page.ask("document.documentElement.scrollWidth") <= 380
-            page.keys("u")
-            page.until(f"{NAME}.count === 2")
-            page.keys("u", "u")
-            page.until(f"{NAME}.count === 0")
-            page.keys("r", "r", "r")
-            page.until(f"{NAME}.count === 3")
-            # A number labels with that class of the list, X takes it away again.
-            page.settled()
+    with screen(driver, 380, 740), served(tmp_path, X) as under_way:
+        page = Page(driver, under_way.address).settled("clusters")
+        assert page.ask("document.documentElement.scrollWidth") <= 380
+        for _ in range(3):
+            page.advised()
             page.keys("n")
             row = page.ask(f"{DATA}.points[{STATE}.selected]")
-            page.keys("2")
-            page.until(f"{NAME}.count === 4")
-            assert under_way.labels[row] == page.ask(f"{NAME}.classes[1][0]")
-            page.settled()
-            page.go(row)
-            page.keys("x")
-            page.until(f"{NAME}.count === 3")
-            # A group: Space adds the picked point, Shift and an arrow goes to the next.
-            page.driver.execute_script("document.getElementById('map').focus()")
-            page.keys(" ", "g")
-            assert page.ask(f"{NAME}.picked.size") > 1
-            # Merge by Tab and Enter.
-            page.driver.execute_script("document.querySelector('[data-key^=\"merge\"]').focus()")
-            page.keys("\ue007")
-            page.until(f"{NAME}.merging !== null")
-            page.driver.execute_script("[...document.querySelectorAll('.pick')][1].focus()")
-            page.keys("\ue007")
-            page.until(f"{NAME}.classes.length === 2")
-            page.quiet()
-    finally:
-        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            page.label(f"c{truth[row]}")
+        page.settled()
+        assert (under_way.answer.names == [f"c{k}" for k in truth]).all()
+        assert page.ask("document.documentElement.scrollWidth") <= 380
+        page.keys("u")
+        page.until(f"{NAME}.count === 2")
+        page.keys("u", "u")
+        page.until(f"{NAME}.count === 0")
+        page.keys("r", "r", "r")
+        page.until(f"{NAME}.count === 3")
+        # A number labels with that class of the list, X takes it away again.
+        page.settled()
+        page.keys("n")
+        row = page.ask(f"{DATA}.points[{STATE}.selected]")
+        page.keys("2")
+        page.until(f"{NAME}.count === 4")
+        assert under_way.labels[row] == page.ask(f"{NAME}.classes[1][0]")
+        page.settled()
+        page.go(row)
+        page.keys("x")
+        page.until(f"{NAME}.count === 3")
+        # A group: Space adds the picked point, Shift and an arrow goes to the next.
+        page.driver.execute_script("document.getElementById('map').focus()")
+        page.keys(" ", "g")
+        assert page.ask(f"{NAME}.picked.size") > 1
+        # Merge by Tab and Enter.
+        page.driver.execute_script("document.querySelector('[data-key^=\"merge\"]').focus()")
+        page.keys("\ue007")
+        page.until(f"{NAME}.merging !== null")
+        page.driver.execute_script("[...document.querySelectorAll('.pick')][1].focus()")
+        page.keys("\ue007")
+        page.until(f"{NAME}.classes.length === 2")
+        page.quiet()
 
 
 def test_two_tabs_and_a_third_person_see_each_other_at_once(driver, tmp_path):
     with served(tmp_path) as under_way:
-        page = Page(driver, under_way.address)
-        page.settled("clusters")
+        page = Page(driver, under_way.address).settled("clusters")
         first = driver.current_window_handle
         driver.switch_to.new_window("tab")
         try:
@@ -165,8 +154,7 @@ def test_two_tabs_and_a_third_person_see_each_other_at_once(driver, tmp_path):
                 second.reads("label-note", "bob: labelled one point x")
                 driver.switch_to.window(first)
                 page.until(f"{NAME}.labels.get(0) === 'x'")
-                page.go(30)
-                page.keys("l", "y", "\ue007")
+                page.label("y", 30)
                 bob.until(lambda m: m["kind"] == "labels" and m["version"] == 2)
                 bob.act(do="undo")  # takes back what bob did, and nothing else
             page.until(f"{NAME}.version === 3")
@@ -183,8 +171,7 @@ def test_two_tabs_and_a_third_person_see_each_other_at_once(driver, tmp_path):
 def test_lasso_names_merges_values_columns_and_changed_calls(driver, tmp_path):
     X, truth = blobs(90)
     with served(tmp_path, X, np.where(np.arange(90) == 0, "a", "").astype(object)) as under_way:
-        page = Page(driver, under_way.address)
-        page.settled("clusters")
+        page = Page(driver, under_way.address).settled("clusters")
         # Its values are shown, and can be colours.
         page.go(4)
         page.until("document.querySelector('.values') !== null")
@@ -209,7 +196,7 @@ def test_lasso_names_merges_values_columns_and_changed_calls(driver, tmp_path):
         page.drag(around(page.places(others)))
         assert set(page.ask(f"[...{NAME}.picked]")) == set(others.tolist())
         before = under_way.answer.names
-        page.keys("l", "late", "\ue007")
+        page.label("late")
         page.settled()
         assert set(under_way.labels[others]) == {"late"}
         after = under_way.answer.names
@@ -238,8 +225,7 @@ def test_a_group_that_may_be_a_class_is_named_or_refused(driver, tmp_path):
     for k in (*range(4), *range(30, 34)):
         y[k] = "ab"[truth[k]]
     with served(tmp_path, X, y) as under_way:
-        page = Page(driver, under_way.address)
-        page.settled()
+        page = Page(driver, under_way.address).settled()
         one = page.ask(f"{DATA}.proposals[0]")
         assert one["name"] == "new:1"
         page.reads("unnamed", "Groups that may be a class of their own")
@@ -270,15 +256,13 @@ def test_strokes_paint_a_picture(driver, tmp_path):
     pixels[:, 10:] += 200
     Image.fromarray(pixels).save(tmp_path / "halves.png")
     with commanded(tmp_path, "halves.png") as (address, _):
-        page = Page(driver, address)
-        page.settled("clusters")
+        page = Page(driver, address).settled("clusters")
         assert page.ask(f"{STATE}.tool") == "stroke"
-        for k, (column, name) in enumerate([(3, "dark"), (16, "light")]):
+        for column, name in ((3, "dark"), (16, "light")):
             top, bottom = page.places([4 * 20 + column, 9 * 20 + column])
             page.drag([tuple(top), tuple(bottom)])
             assert page.ask(f"{NAME}.picked.size") >= 6
-            page.keys("l", name, "\ue007")
-            page.until(f"{NAME}.version === {k + 1}")
+            page.label(name)
         page.settled()
         page.click("#export")
         page.until("document.getElementById('label-note').textContent.startsWith('Written')")
@@ -294,14 +278,10 @@ def test_hostile_names_are_shown_as_text(driver, tmp_path):
     X, _ = blobs()
     ids = [HOSTILE, *(f"p{k}" for k in range(59))]
     with served(tmp_path, X, ids=ids) as under_way:
-        page = Page(driver, under_way.address)
-        page.settled("clusters")
-        page.go(0)
+        page = Page(driver, under_way.address).settled("clusters")
+        page.label(HOSTILE, 0)
         page.reads("look-id", HOSTILE)
-        page.keys("l", HOSTILE, "\ue007")
-        page.until(f"{NAME}.version === 1")
-        page.go(30)
-        page.keys("l", "<b>y</b>", "\ue007")
+        page.label("<b>y</b>", 30)
         page.settled()
         shown = [row.text for row in driver.find_elements("css selector", ".class-row .name")]
         assert shown == sorted([HOSTILE, "<b>y</b>"])
@@ -322,17 +302,13 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Refit, "thorough", slow)
     with served(tmp_path) as under_way:
-        page = Page(driver, under_way.address)
-        page.settled("clusters")
-        page.go(0)
-        page.keys("l", "x", "\ue007")
+        page = Page(driver, under_way.address).settled("clusters")
+        page.label("x", 0)
         page.until("!document.getElementById('progress').hidden")
         page.reads("progress-phase", "slow work")
         page.click("#stop")
         page.until("document.getElementById('stop').textContent === 'Go on'")
         page.until(f"{DATA}.how === 'quick' && {DATA}.labelVersion === 1")
         # A label while it works ends the work on the one before.
-        page.go(30)
-        page.keys("l", "y", "\ue007")
-        page.until(f"{NAME}.version === 2")
+        page.label("y", 30)
         page.quiet()

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
-from typer.testing import CliRunner
 
-from spinlearn.cli.main import app
 from spinlearn.engines.messages import belief_propagation
 from spinlearn.io import folder as answer_files
 from spinlearn.io.result import Result
 from spinlearn.viz import explorer
+from tests.conftest import few_labels
+from tests.end_to_end.tool import worked
 
 pytestmark = pytest.mark.slow
 
@@ -37,17 +37,12 @@ def answer(tmp_path_factory, small_limits):
     tmp_path = tmp_path_factory.mktemp("large")
     X, truth = make_blobs(800, centers=3, n_features=4, cluster_std=1.5, random_state=5)
     np.save(tmp_path / "points.npy", X)
-    rows = np.concatenate([np.flatnonzero(truth == k)[:4] for k in range(3)])
+    rows = np.flatnonzero(few_labels(truth, 4) >= 0)
     labels = "".join(f"{i + 1},{'ABC'[truth[i]]}\n" for i in rows)
     (tmp_path / "labels.csv").write_text("id,label\n" + labels)
-    folder = tmp_path / "answer"
-    run = CliRunner().invoke(
-        app,
-        ["fit", str(tmp_path / "points.npy"), "--labels-file", str(tmp_path / "labels.csv"),
-         "--labels", "label", "--out", str(folder), "--quiet"],
-    )  # fmt: skip
-    assert run.exit_code == 0, run.output
-    return folder, np.array(list("ABC"))[truth], run.output
+    done = worked("fit", "points.npy", "--labels-file", "labels.csv", "--labels", "label",
+                  "--out", "answer", "--quiet", cwd=tmp_path)  # fmt: skip
+    return tmp_path / "answer", np.array(list("ABC"))[truth], done.stdout
 
 
 def test_a_large_set_is_classified_through_a_sample(answer):
@@ -73,5 +68,4 @@ def test_a_stored_large_answer_comes_back(answer):
     assert stored.names.tolist() == table.call.tolist()
     assert np.abs(stored.probabilities[:, 0] - table["p:A"]).max() < 1e-4
     for command in ("suggest", "suspects", "explore"):
-        run = CliRunner().invoke(app, [command, str(folder)])
-        assert run.exit_code == 0, run.output
+        worked(command, folder, cwd=folder)

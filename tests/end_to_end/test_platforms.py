@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.tool import two_rows
+
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).parents[2] / "src" / "spinlearn"
 GUARDED = [SOURCE / "labelling" / "priority.py"]  # asks first which system it is
 ONE_SYSTEM = {"fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "termios", "winreg"}
-TABLE = "id,kind,a,b\n" + "".join(
-    f"p{k},{ {0: 'Möwe 日本', 6: 'rechts'}.get(k, '') },{k // 6 * 9}.5,{k % 6 / 4}\n"
-    for k in range(12)
-)
+TABLE = two_rows(6, "Möwe 日本", "rechts")
 
 
 @pytest.mark.parametrize("letters", ["ascii", "cp1252"])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,10 +17,7 @@ from spinlearn.model.graph import Graph
 from spinlearn.reproduction import FULL, TINY, fig4, fig5, reproduce
 from spinlearn.reproduction.comparison import with_ground_state
 from tests.end_to_end.tool import spinlearn_here, worked
-
-FOLDERS = [os.environ.get("SPINLEARN_DATA", ""), Path(__file__).parents[2] / "../shared/data"]
-DATA = next((Path(f) for f in FOLDERS if f and (Path(f) / real.LEUKEMIA.name).is_file()), None)
-needs_data = pytest.mark.skipif(DATA is None, reason="the real data is not on this machine")
+from tests.unit.test_real_data import DATA, needs_data
 
 
 def contents(folder, pattern):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import platform
 import signal
@@ -15,7 +14,7 @@ import pytest
 from spinlearn.engines.sampling.run import SamplingRun
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.folder import ANSWER_FILES, only_run
-from tests.end_to_end.tool import leftovers, spinlearn_here, until, worked
+from tests.end_to_end.tool import leftovers, no_room, spinlearn_here, two_rows, until, worked
 
 pytestmark = pytest.mark.slow
 
@@ -30,10 +29,7 @@ ALL_OF_IT = {"data.csv", "out", *(f"out/{name}" for name in ANSWER_FILES)}
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     """Two rows of points that a label each holds."""
-    lines = ["id,kind,a,b"]
-    for k in range(30):
-        lines.append(f"p{k},{ {0: 'left', 15: 'right'}.get(k, '') },{k // 15 * 9}.5,{k % 15 / 4}")
-    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "data.csv").write_text(two_rows(15), encoding="utf-8")
     return tmp_path
 
 
@@ -45,10 +41,6 @@ def dead_process() -> int:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     return ended.pid
-
-
-def no_room(*given, **settings) -> None:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def refusal(folder: Path, words: str):
@@ -100,15 +92,10 @@ def test_a_folder_that_cannot_be_is_refused_before_anything_is_read(table, name)
 
 
 def test_what_a_killed_run_left_is_cleared_by_the_next(table):
-    process = dead_process()
-    names = [
-        ".out.lock",
-        f"..out.checkpoint.npz.{process}@{platform.node()}.part",
-        f".out.{process}@{platform.node()}.part",
-    ]
-    (table / names[0]).write_text(f"{process}\n{platform.node()}\n", encoding="utf-8")
-    (table / names[1]).write_bytes(b"half a checkpoint")
-    (table / names[2]).mkdir()
+    process, here = dead_process(), platform.node()
+    (table / ".out.lock").write_text(f"{process}\n{here}\n", encoding="utf-8")
+    (table / f"..out.checkpoint.npz.{process}@{here}.part").write_bytes(b"half a checkpoint")
+    (table / f".out.{process}@{here}.part").mkdir()
     worked(*command("--temperature", "auto:grid=0.5"), cwd=table)
     assert leftovers(table) == ALL_OF_IT
 
@@ -166,8 +153,8 @@ def test_a_lock_hides_no_error_and_is_gone_if_it_can_be(tmp_path, monkeypatch):
         raise ZeroDivisionError
 
 
-def interrupted(table: Path) -> bytes:
-    """The checkpoint of a run that was ended when its answer was about to be written."""
+def interrupted(table: Path) -> str:
+    """What is kept of a run that was ended when its answer was about to be written."""
 
     def killed(*arguments, **settings):
         raise KeyboardInterrupt
@@ -175,38 +162,30 @@ def interrupted(table: Path) -> bytes:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spinlearn.io.folder.write_answer", killed)
         assert spinlearn_here(*command(*SHORT), cwd=table).returncode == 130
-    return (table / ".out.checkpoint.npz").read_bytes()
+    return ".out.checkpoint.npz"
 
 
-def ended_by_its_clock(table: Path) -> bytes:
+def ended_by_its_clock(table: Path) -> str:
     """What is kept of a run that gave its answer when it was late."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SamplingRun, "_late", lambda self, share: share >= 1)
         done = spinlearn_here(*command(*LONG), cwd=table)
     assert "run again with --resume" in done.stdout, done.stderr
-    return (table / ".out.finished.npz").read_bytes()
+    return ".out.finished.npz"
 
 
-def test_a_saved_run_is_not_lost_to_an_engine_that_keeps_none(table):
-    saved = interrupted(table)
-    for engine in ("auto", "junction_tree", "enumeration", "generalized_bp"):
-        options = (*SHORT, "--engine", engine, "--resume")
-        done = spinlearn_here(*command(*options), cwd=table)
+@pytest.mark.parametrize("ended", [interrupted, ended_by_its_clock])
+def test_a_run_that_is_kept_stays_what_it_is_when_going_on_is_refused(table, ended):
+    """Not least by engines that keep nothing."""
+    path = table / ended(table)
+    saved, before = path.read_bytes(), leftovers(table)
+    engines = ("auto", "junction_tree", "enumeration", "generalized_bp")
+    for changed in (("--seed", "5"), *(("--engine", name) for name in engines)):
+        done = spinlearn_here(*command(*SHORT, *changed, "--resume"), cwd=table)
         assert done.returncode == 2, done.stdout
         assert "belongs to another run" in done.stderr
-        assert leftovers(table) == {"data.csv", ".out.checkpoint.npz"}
-        assert (table / ".out.checkpoint.npz").read_bytes() == saved
-
-
-def test_a_run_that_is_kept_stays_what_it_is_when_going_on_is_refused(table):
-    saved = ended_by_its_clock(table)
-    before = leftovers(table)
-    for changed in (("--seed", "5"), ("--engine", "junction_tree")):
-        done = spinlearn_here(*command(*SHORT, *changed, "--resume"), cwd=table)
-        assert done.returncode == 2
-        assert "belongs to another run" in done.stderr
         assert leftovers(table) == before
-        assert (table / ".out.finished.npz").read_bytes() == saved
+        assert path.read_bytes() == saved
 
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, None])
@@ -226,7 +205,7 @@ def test_a_checkpoint_that_finds_the_disk_full_is_told(table, monkeypatch, for_a
 
     def full(source, target) -> None:
         if for_answers_too or str(target).endswith("checkpoint.npz"):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+            no_room()
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", full)

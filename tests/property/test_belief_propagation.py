@@ -20,7 +20,8 @@ from spinlearn.errors import ConvergenceWarning
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph, small_models
+from tests.conftest import grid_graph, grids, labels_at, small_models
+from tests.oracles import assert_same_averages, near_points
 
 TEMPERATURES = [0.0, 1e-300, 1e-3, 0.1, 0.5, 1.0, 3.0, 100.0, np.inf]
 
@@ -38,9 +39,7 @@ def without_loops(model: PottsModel) -> PottsModel:
 
 def loopy_model(rng, *, signs: bool = True, fields: float = 0.5) -> PottsModel:
     weights = rng.normal(size=49) if signs else 0.2 + rng.random(49)
-    graph = grid_graph(5, 6, weights)
-    clamped = np.full(30, -1)
-    clamped[[0, 29]] = 0, 1
+    graph, clamped = grid_graph(5, 6, weights), labels_at({0: 0, 29: 1}, 30)
     return PottsModel(graph, 3, fields=fields * rng.normal(size=(30, 3)), clamped=clamped)
 
 
@@ -51,10 +50,7 @@ def test_forests_are_exact(model):
     forest = without_loops(model)
     exact = JunctionTree().run(forest, TEMPERATURES)
     run = BeliefPropagation().run(forest, TEMPERATURES)
-    for name in ("marginals", "edge_agreement", "mean_energy", "log_partition"):
-        np.testing.assert_allclose(
-            getattr(run, name), getattr(exact, name), rtol=1e-9, atol=1e-9, err_msg=name
-        )
+    assert_same_averages(run, exact, 1e-9)
     # the only average that is a finite difference
     scale = 1 + np.abs(exact.heat_capacity).max()
     np.testing.assert_allclose(run.heat_capacity, exact.heat_capacity, atol=1e-4 * scale)
@@ -120,17 +116,13 @@ def test_both_schedules_and_both_kernels_find_the_same_fixed_point(temperature):
     ]  # fmt: skip
     for run in runs:
         assert run.converged.all()
-        np.testing.assert_allclose(run.marginals, runs[0].marginals, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(run.edge_agreement, runs[0].edge_agreement, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(run.log_partition, runs[0].log_partition, rtol=1e-9)
+        assert_same_averages(run, runs[0], 1e-9)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 30])
 def test_an_answer_does_not_depend_on_other_temperatures_asked_for(seed):
-    points = np.random.default_rng(seed).normal(size=(20, 2))
-    near = np.argsort(np.sum((points[:, None] - points[None]) ** 2, axis=2), axis=1)[:, 1:4]
-    edges = sorted({tuple(sorted((i, int(j)))) for i in range(20) for j in near[i]})
-    model = MinCut()(Graph(20, edges), [0, 1, 2] + [-1] * 17, 3)
+    graph = near_points(np.random.default_rng(seed), 20, 3)
+    model = MinCut()(graph, [0, 1, 2] + [-1] * 17, 3)
     grid = [0.0, 0.05, 0.3, 0.5, 1.1]
     whole = BeliefPropagation().run(model, grid)
     for k, temperature in enumerate(grid):
@@ -264,22 +256,16 @@ def test_a_broken_symmetry_is_no_probability():
 
 
 def test_a_part_that_no_label_reaches_stays_open():
-    left, right = grid_graph(6, 6), grid_graph(6, 6)
-    graph = Graph(72, np.concatenate([left.edges, right.edges + 36]))
-    clamped = np.full(72, -1)
-    clamped[[0, 35]] = 0, 1
-    run = BeliefPropagation().run(PottsModel(graph, 2, clamped=clamped), [0.5, 0.0])
+    model = PottsModel(grids(2, 6, 6), 2, clamped=labels_at({0: 0, 35: 1}, 72))
+    run = BeliefPropagation().run(model, [0.5, 0.0])
     np.testing.assert_allclose(run.marginals[:, 36:], 0.5, atol=1e-12)
     assert np.abs(run.marginals[0, :36] - 0.5).max() > 0.4
     assert run.diagnostics["broken_symmetry"][0] == 36
 
 
 def test_nameless_states_are_alike_but_groups_in_them_stay_together():
-    blobs = [(36 * k + np.array(grid_graph(6, 6).edges)) for k in range(4)]
-    bridges = [(35, 36), (71, 72), (107, 108)]
-    graph = Graph(144, np.concatenate([*blobs, bridges]))
-    labels = np.full(144, -1)
-    labels[[7, 36 + 7]] = 0, 1
+    graph = grids(4, 6, 6, [(35, 36), (71, 72), (107, 108)])
+    labels = labels_at({7: 0, 36 + 7: 1}, 144)
     run = BeliefPropagation().run(Modularity()(graph, labels, 4), [0.5])
     np.testing.assert_allclose(run.marginals[0, :, 2], run.marginals[0, :, 3], atol=1e-12)
     assert np.all(run.marginals[0, 72:, 2] > 0.4)  # both unlabelled blobs are in one of the two

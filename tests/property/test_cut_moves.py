@@ -14,6 +14,7 @@ from spinlearn.engines.sampling.run import least_energy
 from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, isolation_bound
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
+from tests.conftest import labels_at
 from tests.cut_models import all_labellings, ferromagnets
 
 
@@ -122,9 +123,8 @@ def test_the_bound_proves_separate_classes_exact_and_stays_open_where_classes_me
     edges = [(j, i) for i, j in cliques] + [(0, 3), (4, 6)]
     weights = dict.fromkeys(edges, 1.0) | {(0, 3): 0.1, (4, 6): 0.1}
     graph = Graph(9, list(weights), list(weights.values()))
-    clamped = np.full(9, -1)
-    clamped[[0, 3, 6]] = 0, 1, 2
-    found = alpha_expansion(PottsModel(graph, 3, clamped=clamped), bound=True)
+    model = PottsModel(graph, 3, clamped=labels_at({0: 0, 3: 1, 6: 2}, 9))
+    found = alpha_expansion(model, bound=True)
     assert found.exact
     assert found.energy == pytest.approx(0.2)
     star = PottsModel(Graph(4, [(0, 1), (0, 2), (0, 3)]), 3, clamped=[-1, 0, 1, 2])

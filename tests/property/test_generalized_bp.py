@@ -12,20 +12,18 @@ from spinlearn.engines.messages.region_solver import RegionSolver
 from spinlearn.engines.messages.regions import RegionGraph, loop_basis, loop_regions, star_regions
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import ConditionedModel, PottsModel
-from tests.conftest import grid_graph, small_models
+from tests.conftest import grid_graph, labels_at, small_models
+from tests.oracles import assert_same_averages, near_points
 
 pytestmark = pytest.mark.slow
 
 TEMPERATURES = [0.0, 0.05, 0.3, 1.0, 4.0, np.inf]
 
 
-def assert_exact(model, tolerance=1e-9, **options):
+def assert_exact(model, **options):
     run = GeneralizedBP(tol=1e-11, **options).run(model, TEMPERATURES)
     exact = JunctionTree().run(model, TEMPERATURES)
-    for name in ("marginals", "edge_agreement", "mean_energy", "log_partition"):
-        np.testing.assert_allclose(
-            getattr(run, name), getattr(exact, name), rtol=tolerance, atol=tolerance, err_msg=name
-        )
+    assert_same_averages(run, exact, 1e-9)
     assert run.converged.all()
     # A difference quotient over 1 % of T.
     np.testing.assert_allclose(run.heat_capacity, exact.heat_capacity, rtol=0.1, atol=1e-3)
@@ -122,18 +120,16 @@ def test_regions_agree_on_what_they_share_and_the_free_energy_is_stationary():
 
 
 def test_equivalent_states_stay_equivalent_far_below_the_transition():
-    clamped = np.full(36, -1)
     run = GeneralizedBP().run(PottsModel(grid_graph(6, 6), 2), [0.3, 0.8])
     np.testing.assert_allclose(run.marginals, 0.5, atol=1e-9)
-    clamped[0] = 0  # states 1 and 2 have no label: they cannot be told apart
+    clamped = labels_at({0: 0}, 36)  # states 1 and 2 have no label: they cannot be told apart
     run = GeneralizedBP().run(PottsModel(grid_graph(6, 6), 3, clamped=clamped), [0.3, 0.8])
     np.testing.assert_allclose(run.marginals[:, :, 1], run.marginals[:, :, 2], atol=1e-9)
 
 
 def test_stars_of_a_strip_are_far_better_than_edges_and_faces():
     # A strip with labels at its ends: ordered pieces, with walls between them.
-    clamped = np.full(4 * 24, -1)
-    clamped[[24, 50, 71, 95]] = [0, 0, 1, 1]
+    clamped = labels_at({24: 0, 50: 0, 71: 1, 95: 1}, 4 * 24)
     model = PottsModel(grid_graph(4, 24), 2, clamped=clamped)
     temperatures = [0.6, 0.8, 1.0, 1.3, 2.0]
     exact = JunctionTree().run(model, temperatures).marginals
@@ -150,14 +146,9 @@ def test_loops_of_neighbour_graphs_halve_the_error_of_edges():
     errors = {2: [], 4: []}
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        points = rng.normal(size=(45, 2))
-        distance = np.linalg.norm(points[:, None] - points[None], axis=2)
-        near = np.argsort(distance, axis=1)[:, 1:5]
-        pairs = {tuple(sorted((i, int(j)))) for i in range(45) for j in near[i]}
-        q = 2 + seed % 2
-        clamped = np.full(45, -1)
-        clamped[rng.choice(45, 2 * q, replace=False)] = np.arange(2 * q) % q
-        model = PottsModel(Graph(45, sorted(pairs)), q, clamped=clamped)
+        graph, q = near_points(rng, 45, 4), 2 + seed % 2
+        known = dict(zip(rng.choice(45, 2 * q, replace=False), [*range(q)] * 2, strict=True))
+        model = PottsModel(graph, q, clamped=labels_at(known, 45))
         temperatures = [0.5, 0.9, 1.4]
         exact = JunctionTree().run(model, temperatures).marginals
         for max_loop, found in errors.items():

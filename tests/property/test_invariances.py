@@ -8,7 +8,7 @@ import pytest
 from spinlearn.engines import BeliefPropagation, GeneralizedBP, JunctionTree
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, labels_at
 
 # How far messages that have settled may be from each other, by engine.
 ENGINES = [
@@ -21,8 +21,7 @@ ENGINES = [
 @pytest.fixture
 def model() -> PottsModel:
     rng = np.random.default_rng(3)
-    clamped = np.full(20, -1)
-    clamped[[0, 19, 7]] = [0, 1, 2]
+    clamped = labels_at({0: 0, 19: 1, 7: 2}, 20)
     graph = grid_graph(4, 5, rng.random(31))
     return PottsModel(graph, 3, fields=rng.normal(size=(20, 3)), clamped=clamped)
 

@@ -1,8 +1,8 @@
 """Does a move keep a law? Exact draws, one application, chi-square against the same law.
 
-Draws are independent, so there is no burn-in and no autocorrelation: if the move keeps the law, the
-statistic follows chi-square with (configurations - 1) degrees of freedom. Seeds are fixed, so a
-test that passes once passes always; every test has a twin with a planted error, which must fail.
+Draws are independent, so there is no burn-in: the statistic of a right move follows chi-square with
+(configurations - 1) degrees of freedom. Seeds are fixed: what passes once passes always; every test
+has a twin with a planted error, which must fail.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Clusters, offers to single nodes and exchanges keep the Boltzmann law; a planted bug does not.
-
-States are drawn from the exact law of a model with 27 to 81 labellings and moved once; their counts
-are compared with the same law by chi-square. Draws are independent, so there is no burn-in.
-"""
+"""Clusters, offers to single nodes and exchanges keep the Boltzmann law; a planted bug does not."""
 
 from __future__ import annotations
 

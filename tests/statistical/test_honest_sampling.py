@@ -11,7 +11,9 @@ import pytest
 from spinlearn import KNN, PottsClassifier
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import Auto, JunctionTree, Multicanonical, Tempering
+from spinlearn.engines.messages.approximation import Approximation
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
+from tests.conftest import few_labels
 from tests.oracles import blob_tree, strip
 from tests.slowness import slowness
 
@@ -23,10 +25,7 @@ def blobs(n_points: int, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     centres = 1.4 * rng.normal(size=(n_classes, 6))
     truth = rng.integers(n_classes, size=n_points)
-    labels = np.full(n_points, -1)
-    for c in range(n_classes):
-        labels[np.flatnonzero(truth == c)[:5]] = c
-    return centres[truth] + rng.normal(size=(n_points, 6)), labels
+    return centres[truth] + rng.normal(size=(n_points, 6)), few_labels(truth, 5)
 
 
 def test_temperatures_out_of_reach_are_refused_and_near_ones_move_little():
@@ -67,7 +66,6 @@ def test_cold_temperatures_alone_are_sampled_in_all_their_valleys(family):
 
 def test_a_start_that_is_not_forgotten_is_not_called_equilibrium(monkeypatch):
     """All points in one class where there are three, and too few sweeps to leave it."""
-    from spinlearn.engines.messages.approximation import Approximation
 
     def draw(self, betas, random):
         return np.zeros((len(betas), self.marginals.shape[1]), dtype=np.int8)

@@ -10,7 +10,7 @@ from spinlearn.engines.sampling.population import cooled_labellings, draw_labell
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, labels_at
 from tests.statistical.chi_square import Configurations, pooled_p_value
 
 
@@ -57,9 +57,7 @@ def test_cooled_labellings_agree_with_the_exact_law(kind):
         graph = graph.with_weights(rng.uniform(0.2, 1.5, graph.n_edges))
     elif kind == "lockstep":
         graph = graph.with_weights(rng.normal(size=graph.n_edges))
-    clamped = np.full(25, -1)
-    clamped[[0, 24]] = [0, 1]
-    model = PottsModel(graph, 2, clamped=clamped)
+    model = PottsModel(graph, 2, clamped=labels_at({0: 0, 24: 1}, 25))
     temperatures = np.array([0.6, 1.0, 2.0])
     exact = JunctionTree().run(model, temperatures)
     groups = 24

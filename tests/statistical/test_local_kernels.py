@@ -1,9 +1,7 @@
 """Laws of the local kernels: sweeps, region moves and level draws keep their ensemble.
 
-Walkers start as exact draws of a model with 25-81 labellings, the kernel is applied once, and the
-labellings are compared with the same law by chi-square (see `chi_square`). Each such test has twins
-with a planted error, which must fail. The rest: energies kept equal energies recomputed, walkers of
-a group stay independent, clamped nodes stay, and streams decide the result.
+Exact draws of a model with 25-81 labellings are moved once and compared with the same law, and so
+are twins with a planted error: see `chi_square`.
 """
 
 from __future__ import annotations
@@ -22,7 +20,8 @@ from spinlearn.kernels.levels import draw_levels
 from spinlearn.kernels.rng import make_stream
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import FREE, PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, labels_at
+from tests.oracles import torus
 from tests.statistical.chi_square import Configurations, assert_verdict, normalized, p_value
 
 BETAS = (0.5, 1.2)  # of even and odd walkers
@@ -30,10 +29,7 @@ TRIANGLE_WITH_TAIL = [[0, 1], [0, 2], [1, 2], [2, 3], [3, 4]]
 
 
 def model_of(q, n, edges, clamped=None, **kwargs) -> PottsModel:
-    held = np.full(n, FREE)
-    for node, state in (clamped or {}).items():
-        held[node] = state
-    return PottsModel(Graph(n, edges), q, clamped=held, **kwargs)
+    return PottsModel(Graph(n, edges), q, clamped=labels_at(clamped or {}, n), **kwargs)
 
 
 def hub(q, degree, n_free) -> PottsModel:
@@ -137,10 +133,7 @@ def lockstep_sweeps(model, betas, count=1, q_used=None, wrong_coupling=False):
 
 
 def all_kinds_of_regions(model, wrong_outside=None):
-    """Kernel arrays of single nodes, pairs (neighbours or not) and all free nodes.
-
-    On request the outer end of the first border edge is wrong.
-    """
+    """Arrays of nodes, pairs and all; on request the outer end of the first border is wrong."""
     free = model.free_nodes
     sets = [free[:1], free[1:2], free[:2], free[[0, -1]], free]
     exact = regions_of(model, sets)
@@ -340,9 +333,7 @@ def test_walker_energies_equal_the_models(with_fields):
 
 def test_two_state_lattice_has_onsagers_energy():
     side, beta = 64, 0.6
-    number = np.arange(side * side).reshape(side, side)
-    edges = [np.column_stack([number.ravel(), np.roll(number, -1, k).ravel()]) for k in (0, 1)]
-    model = PottsModel(Graph(side * side, np.concatenate(edges)), 2)
+    model = PottsModel(torus(side), 2)
     states = np.random.default_rng(3).integers(0, 2, (256, side * side), dtype=np.int8)
     spins, (stream,) = bits.pack_states(states, 2), streams(4, 1)
     planes, energies, sums = planes_of([beta], np.zeros(256), 4), np.empty(256, int), 0.0

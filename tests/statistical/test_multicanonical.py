@@ -22,10 +22,10 @@ from spinlearn.engines.sampling.walkers import (
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, labels_at
 from tests.energy_models import ENERGY_NAMES
 from tests.energy_models import random_model as energy_model
-from tests.oracles import z_scores
+from tests.oracles import torus, z_scores
 
 pytestmark = pytest.mark.slow
 
@@ -97,10 +97,7 @@ def test_sampled_law_of_every_energy_is_that_of_enumeration(name):
 
 def test_periodic_ising_lattice_has_kaufmans_partition_function():
     size = 16
-    number = np.arange(size * size).reshape(size, size)
-    right = np.column_stack([number.ravel(), np.roll(number, -1, axis=1).ravel()])
-    down = np.column_stack([number.ravel(), np.roll(number, -1, axis=0).ravel()])
-    model = PottsModel(Graph(size * size, np.concatenate([right, down])), 2)
+    model = PottsModel(torus(size), 2)
     temperatures = np.array([0.5, 0.8, 1.0, 1.135, 1.3, 2.0, 3.0, 5.0])
     run = quick_run(model, temperatures, 0)
     reference = size * size * np.log(2)
@@ -146,9 +143,7 @@ def test_toy_set_lies_on_the_exact_curve():
 
 
 def small_model() -> PottsModel:
-    clamped = np.full(30, -1)
-    clamped[[0, 29]] = [0, 1]
-    return PottsModel(grid_graph(5, 6), 2, clamped=clamped)
+    return PottsModel(grid_graph(5, 6), 2, clamped=labels_at({0: 0, 29: 1}, 30))
 
 
 def assert_same_run(a, b):

@@ -10,7 +10,7 @@ from spinlearn.engines import JunctionTree
 from spinlearn.engines.sampling.pair_agreement import PairAgreement
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import cliques, grid_graph
 
 TEMPERATURES = [0.3, 0.6, 1.0, 2.0]
 SEEDS = range(12)
@@ -88,10 +88,9 @@ def test_a_run_is_given_by_its_seed_alone():
 
 def test_a_transition_that_holds_the_walkers_apart_shows_as_an_error():
     # All with all, q = 20: at T = 50/5.4 both phases last longer than the run.
-    n = 200
-    graph = Graph(n, np.array(np.triu_indices(n, 1)).T)
-    run = PairAgreement().run(PottsModel(graph, 20, couplings=np.full(graph.n_edges, 0.05)),
-                              [0.2, 1.2, 9.0], seed=0)  # fmt: skip
+    graph = cliques(200)
+    model = PottsModel(graph.with_weights(0.05 * graph.weights), 20)
+    run = PairAgreement().run(model, [0.2, 1.2, 9.0], seed=0)
     assert run.converged.tolist() == [True, False, True]
     assert run.agreement_std_error[1].min() > 0.2
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -16,6 +18,7 @@ from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.minimizers import minimum_cut
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
+from tests.conftest import few_labels
 from tests.energy_models import random_model
 from tests.oracles import z_scores
 
@@ -55,11 +58,8 @@ def test_the_jackknife_of_equal_blocks_is_the_error_of_the_mean():
 
 def test_one_label_a_class_is_answered_by_a_cooled_population():
     """Four digits, one label each: a population follows them, every error bar stays sane."""
-    images, digits = load_digits(n_class=4, return_X_y=True)
-    images, digits = images[:260], digits[:260]
-    labels = np.full(len(digits), -1)
-    for c in range(4):
-        labels[np.flatnonzero(digits == c)[3]] = c
+    images, digits = (array[:260] for array in load_digits(n_class=4, return_X_y=True))
+    labels = few_labels(digits, 1)
     fitted = PottsClassifier(
         graph="knn",
         energy="diffused_cut",
@@ -76,9 +76,8 @@ def test_the_ground_state_is_never_above_the_minimisers():
     """A hurried population ends above the minimum cut of the toy set, T = 0 does not."""
     toy = two_bands()
     model = MinCut()(toy.graph(), toy.labels, n_states=2)
-    run = PopulationAnnealing(n_walkers=64, n_sweeps=1, step=10.0, n_reads=1).run(
-        model, [0.0, 1.0], seed=0
-    )
+    hurried = PopulationAnnealing(n_walkers=64, n_sweeps=1, step=10.0, n_reads=1)
+    run = hurried.run(model, [0.0, 1.0], seed=0)
     least = minimum_cut(model)
     assert run.diagnostics["best_energy"] > least.energy  # else this shows nothing
     assert run.mean_energy[0] == pytest.approx(least.energy)
@@ -91,12 +90,10 @@ def test_the_ground_state_is_never_above_the_minimisers():
 def small_run(path=None, *, stop_after=None, **settings):
     """A model with a class-level term, cooled; stopped at some call of the callback."""
     model = random_model("balanced_cut", np.random.default_rng(5), n=40, q=3)
-    calls = 0
+    calls = count(1)
 
     def callback(progress):
-        nonlocal calls
-        calls += 1
-        return stop_after is not None and calls > stop_after
+        return stop_after is not None and next(calls) > stop_after
 
     engine = PopulationAnnealing(n_walkers=192, n_sweeps=1, n_reads=2, checkpoint=path, **settings)
     return engine.run(model, [0.0, 2.0, 4.0, 8.0, 30.0], seed=3, callback=callback)

@@ -9,11 +9,12 @@ import pytest
 
 from spinlearn.engines.exact.enumeration import Enumeration
 from spinlearn.engines.exact.junction_tree import JunctionTree
+from spinlearn.engines.sampling import walkers
 from spinlearn.engines.sampling.samplers import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import ConvergenceWarning, UnsupportedModelError
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, grids, labels_at
 from tests.oracles import z_scores
 
 pytestmark = pytest.mark.slow
@@ -28,11 +29,9 @@ def random_model(seed: int, *, either_sign: bool = False, q: int = 3) -> PottsMo
     couplings = rng.uniform(0.3, 1.5, graph.n_edges)
     if either_sign:
         couplings *= rng.choice([-1, 1], graph.n_edges)
-    clamped = np.full(16, -1)
-    clamped[[0, 5, 15]] = 0, q - 1, 1
-    return PottsModel(
-        graph, q, couplings=couplings, fields=rng.normal(0, 0.3, (16, q)), clamped=clamped
-    )
+    clamped = labels_at({0: 0, 5: q - 1, 15: 1}, 16)
+    fields = rng.normal(0, 0.3, (16, q))
+    return PottsModel(graph, q, couplings=couplings, fields=fields, clamped=clamped)
 
 
 def scores(run, exact) -> np.ndarray:
@@ -59,8 +58,6 @@ def test_error_bars_cover_the_truth(q, either_sign):
 
 def test_planted_bug_is_noticed(monkeypatch):
     """The twin of the test above: bonds drawn for a temperature 15 % too low."""
-    from spinlearn.engines.sampling import walkers
-
     right = walkers.bond_thresholds
     monkeypatch.setattr(walkers, "bond_thresholds", lambda b, couplings: right(1.15 * b, couplings))
     model = random_model(3)
@@ -89,20 +86,10 @@ def test_engines_are_right_where_they_mix(engine):
     assert ("GeneralWalkers" in run.diagnostics["walkers"]) == (engine.name == "tempering")
 
 
-def two_blocks() -> PottsModel:
-    """Two 6 x 6 lattices joined by one edge; the label of the second costs 4, the joint 1.
-
-    Below the transition Metropolis needs ages to turn a whole block.
-    """
-    one = grid_graph(6, 6).edges
-    edges = np.concatenate([one, one + 36, [[35, 36]]])
-    clamped = np.full(72, -1)
-    clamped[[14, 36 + 21]] = 0, 1
-    return PottsModel(Graph(72, edges), 2, clamped=clamped)
-
-
 def test_tempering_crosses_where_metropolis_is_stuck_and_says_so():
-    model = two_blocks()
+    # Below the transition Metropolis needs ages to turn a whole block: its label costs 4.
+    clamped = labels_at({14: 0, 36 + 21: 1}, 72)
+    model = PottsModel(grids(2, 6, 6, [(35, 36)]), 2, clamped=clamped)
     exact = JunctionTree().run(model, [0.45, 0.7])
     run = Tempering(tol=0.02).run(model, [0.45, 0.7], seed=1)
     assert run.converged.all()

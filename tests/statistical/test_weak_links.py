@@ -1,8 +1,6 @@
 """Similarities of real data span hundreds of orders of magnitude; samplers must not mind.
 
-Clusters far apart are joined by edges of a spanning tree that are next to nothing. A sampler that
-took all couplings for multiples of the smallest put all energies into one bin and gave the same
-answer at every temperature.
+One that takes all couplings for multiples of the smallest has all energies in one bin.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from spinlearn.engines.sampling.sampled import ground_law
 from spinlearn.errors import ConvergenceWarning
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
+from tests.conftest import few_labels
 
 TEMPERATURES = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0]
 
@@ -30,10 +29,7 @@ def far_blobs(n_points: int) -> PottsModel:
     X, truth = make_blobs(n_points, centers=3, cluster_std=0.7, random_state=3)
     graph = MutualKNN(n_neighbors=5).build(X)
     assert graph.weights.min() < 1e-60
-    labels = np.full(n_points, -1)
-    for k in range(3):
-        labels[np.flatnonzero(truth == k)[:2]] = k
-    return MinCut()(graph, labels, 3)
+    return MinCut()(graph, few_labels(truth, 2), 3)
 
 
 @pytest.mark.slow

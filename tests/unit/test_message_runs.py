@@ -17,7 +17,8 @@ from spinlearn.errors import (
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, grids, labels_at, some_labels
+from tests.oracles import assert_same_averages
 
 TEMPERATURES = [0.0, 0.4, 0.8, 1.2, np.inf]
 
@@ -25,11 +26,8 @@ TEMPERATURES = [0.0, 0.4, 0.8, 1.2, np.inf]
 @pytest.fixture(scope="module")
 def model() -> PottsModel:
     """Two 7 x 7 lattices joined by five links, each with a label in a corner."""
-    edges = np.array(grid_graph(7, 7).edges)
     bridges = [(42 + k, 49 + k) for k in range(5)]
-    labels = np.full(98, -1)
-    labels[[0, 97]] = 0, 1
-    return MinCut()(Graph(98, np.concatenate([edges, edges + 49, bridges])), labels, 2)
+    return MinCut()(grids(2, 7, 7, bridges), labels_at({0: 0, 97: 1}, 98), 2)
 
 
 # -- settings and odd models ---------------------------------------------------------------------
@@ -46,9 +44,7 @@ def test_bad_settings_are_refused(model, name, bad):
 
 
 def test_class_terms_that_are_no_field_are_refused():
-    graph = grid_graph(4, 4)
-    labels = np.full(16, -1)
-    labels[[0, 15]] = 0, 1
+    graph, labels = grid_graph(4, 4), labels_at({0: 0, 15: 1}, 16)
     table = PottsModel(graph, 2, class_penalty=ClassPenalty.from_table(np.ones((2, 17))))
     for refused in (RatioCut()(graph, labels, 2), table):
         with pytest.raises(UnsupportedModelError, match=r"not quadratic.*use engine="):
@@ -70,22 +66,16 @@ def test_class_terms_that_are_no_field_are_refused():
 def test_odd_models_are_exact(odd):
     exact = Enumeration().run(odd, TEMPERATURES)
     run = BeliefPropagation().run(odd, TEMPERATURES)
-    for name in ("marginals", "edge_agreement", "mean_energy", "log_partition"):
-        np.testing.assert_allclose(getattr(run, name), getattr(exact, name), rtol=0, atol=1e-12)
+    assert_same_averages(run, exact, 1e-13)
 
 
 # -- stops, checkpoints --------------------------------------------------------------------------
 
 
-class StopAfter:
+def stop_after(calls: int):
     """A callback that stops the run at its k-th call."""
-
-    def __init__(self, calls: int) -> None:
-        self.left = calls
-
-    def __call__(self, progress) -> bool:
-        self.left -= 1
-        return self.left < 0
+    left = iter(range(calls))
+    return lambda progress: next(left, None) is None
 
 
 def test_what_a_stopped_run_has_is_returned_and_its_checkpoint_is_its_own(
@@ -96,12 +86,12 @@ def test_what_a_stopped_run_has_is_returned_and_its_checkpoint_is_its_own(
     BeliefPropagation().run(model, TEMPERATURES, callback=calls.append)
     fractions = [p.fraction for p in calls]
     assert fractions == sorted(fractions)
-    part = BeliefPropagation().run(model, TEMPERATURES, callback=StopAfter(len(calls) - 20))
+    part = BeliefPropagation().run(model, TEMPERATURES, callback=stop_after(len(calls) - 20))
     assert part.diagnostics["cut_short"]
     assert 0 < len(part.temperatures) <= len(TEMPERATURES)
     path = tmp_path / "run.npz"
     with pytest.raises(StoppedError):
-        BeliefPropagation(checkpoint=path).run(model, TEMPERATURES, callback=StopAfter(5))
+        BeliefPropagation(checkpoint=path).run(model, TEMPERATURES, callback=stop_after(5))
     for tol, temperatures in ((1e-5, TEMPERATURES), (1e-8, [0.5])):
         with pytest.raises(CheckpointError, match="another run"):
             BeliefPropagation(checkpoint=path, tol=tol).run(model, temperatures)
@@ -115,10 +105,7 @@ def test_digits_from_one_label_each_by_modularity():
     from sklearn.datasets import load_digits
 
     X, truth = load_digits(return_X_y=True)
-    rng = np.random.default_rng(0)
-    labels = np.full(len(truth), -1)
-    for c in range(10):
-        labels[rng.choice(np.flatnonzero(truth == c))] = c
+    labels = some_labels(truth, 1)
     found = PottsClassifier(
         graph="knn",
         energy="modularity:couplings=homogeneous",
@@ -134,8 +121,7 @@ def test_digits_from_one_label_each_by_modularity():
 
 
 def test_modularity_without_labels_finds_communities():
-    blobs = [(25 * k + np.array(grid_graph(5, 5).edges)) for k in range(3)]
-    graph = Graph(75, np.concatenate([*blobs, [(24, 25), (49, 50)]]))
+    graph = grids(3, 5, 5, [(24, 25), (49, 50)])
     run = BeliefPropagation().run(Modularity()(graph, np.full(75, -1), 3), [0.4])
     np.testing.assert_allclose(run.marginals, 1 / 3, atol=1e-12)
     inside = (graph.edges[:, 0] // 25) == (graph.edges[:, 1] // 25)

@@ -24,6 +24,7 @@ from spinlearn.constants import (
     SHARPNESS,
     SPLIT,
 )
+from spinlearn.datasets import three_waves
 from spinlearn.default import new_classes
 from spinlearn.default.average import PhaseModels, cavity_laws, label_groups, learnt
 from spinlearn.default.features import Features
@@ -36,11 +37,9 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.graphs.points import Reduction, checked_components
 from spinlearn.linear import weight_matrix
 from spinlearn.minimizers.modules import ModuleTree
-
-
-def chain(n: int, weight: float = 1.0) -> Graph:
-    edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-    return Graph(n, edges, np.full(n - 1, weight))
+from tests.conftest import grid_graph, grids, labels_at, some_labels
+from tests.energy_models import dense
+from tests.unit.test_unseen import expected_calibration_error
 
 
 def blobs(n: int = 200, centers: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -48,28 +47,19 @@ def blobs(n: int = 200, centers: int = 4, seed: int = 0) -> tuple[np.ndarray, np
     return make_blobs(n, centers=corners, random_state=seed)
 
 
-def some_labels(truth: np.ndarray, per_class: int, seed: int = 0, hidden: int = -1) -> np.ndarray:
-    generator = np.random.default_rng(seed)
-    labels = np.full(len(truth), -1)
-    for c in np.unique(truth):
-        if c != hidden:
-            labels[generator.choice(np.flatnonzero(truth == c), per_class, replace=False)] = c
-    return labels
-
-
 # -- messages and evidence -----------------------------------------------------------------------
 
 
 def test_the_cavity_is_exact_on_a_tree():
     """Taking a label's own pull off its neighbours gives the law without that label."""
-    labels = np.array([0, -1, -1, 1, -1, -1, 0])
-    model, temperature = MinCut()(chain(7), labels, 2), 0.8
+    chain, labels = grid_graph(1, 7), np.array([0, -1, -1, 1, -1, -1, 0])
+    model, temperature = MinCut()(chain, labels, 2), 0.8
     marginals = JunctionTree().run(model, [temperature]).marginals[0]
     found = cavity_laws(model, marginals, temperature)
     for point in np.flatnonzero(labels >= 0):
         others = labels.copy()
         others[point] = -1
-        without = JunctionTree().run(MinCut()(chain(7), others, 2), [temperature]).marginals[0]
+        without = JunctionTree().run(MinCut()(chain, others, 2), [temperature]).marginals[0]
         np.testing.assert_allclose(found[point], without[point], atol=1e-9)
 
 
@@ -90,7 +80,7 @@ def mixed_laws(graph, labels, temperature, features):
 def test_the_average_is_the_posterior_mean_over_temperatures_and_shares():
     """On a tree, against the sum in the module's docstring, term by term."""
     labels = np.array([0, -1, 0, -1, -1, 1, -1, 1])
-    graph, temperature = chain(8), 0.7
+    graph, temperature = grid_graph(1, 8), 0.7
     features = Features.of(np.random.default_rng(0).normal(size=(8, 2)))
     models = PhaseModels(graph, 2, temperature)
     found = learnt(models, labels, features=features, resolutions=(0.0,))
@@ -283,10 +273,7 @@ def test_the_seed_reaches_everything_random(monkeypatch):
 
 def arriving(graph, labels, steps):
     """r_ic of the module's docstring by a dense solution."""
-    n = graph.n_nodes
-    weights = np.zeros((n, n))
-    weights[tuple(graph.edges.T)] = graph.weights
-    weights += weights.T
+    weights = dense(graph)
     roots = np.sqrt(weights.sum(axis=1))
     step = (1 - 1 / steps) * weights / np.outer(roots, roots)
     free = labels < 0
@@ -302,8 +289,8 @@ def arriving(graph, labels, steps):
 def test_walks_end_at_labels_and_the_fewer_there_are_the_less_their_number_says(n_labels):
     generator = np.random.default_rng(n_labels)
     graph = KNN(n_neighbors=4).build(generator.normal(size=(40, 2)))
-    labels = np.full(40, -1)
-    labels[: 3 * n_labels] = np.repeat([0, 1, 1], n_labels)  # one class has twice as many
+    known = np.repeat([0, 1, 1], n_labels)  # one class has twice as many
+    labels = labels_at(dict(enumerate(known)), 40)
     free = labels < 0
     share = arriving(graph, labels, REACH * np.sqrt(40)) + FAINT
     expected = -1.5 * np.log(share / share.sum(axis=1, keepdims=True))
@@ -318,8 +305,7 @@ def test_walks_end_at_labels_and_the_fewer_there_are_the_less_their_number_says(
 
 
 def test_walks_say_nothing_where_none_comes_by():
-    edges = np.array([[0, 1], [1, 2], [3, 4]])
-    graph, labels = Graph(5, edges, np.ones(3)), np.array([0, -1, 1, -1, -1])
+    graph, labels = Graph(5, [(0, 1), (1, 2), (3, 4)]), np.array([0, -1, 1, -1, -1])
     np.testing.assert_allclose(walk_law(graph, labels, 2)[3:], 0.5)
     np.testing.assert_allclose(np.ptp(walk_fields(graph, labels, 2, 1.0)[3:], axis=1), 0.0)
 
@@ -422,12 +408,11 @@ def test_the_word_of_the_user_settles_a_proposal(per_class):
     taken = fitted.accept("new:1", "third")
     assert taken.classes_.tolist() == ["0", "1", "third"]
     assert np.mean(taken.names_[truth == 2] == "third") > 0.95
-    assert [(word.do, word.group, word.name) for word in taken.words_] == [
-        ("accept", "new:1", "third")
-    ]
+    (word,) = taken.words_
+    assert (word.do, word.group, word.name) == ("accept", "new:1", "third")
     # Replayed on the same data, it is the same answer.
     given = np.array(labels, dtype=object)
-    given[taken.words_[0].labelled] = "third"
+    given[word.labelled] = "third"
     again = PottsClassifier().fit(X, labels).relabel(given, words=taken.words_)
     np.testing.assert_array_equal(again.label_distributions_, taken.label_distributions_)
     with pytest.raises(InvalidInputError, match="'new:77' is not proposed as a class"):
@@ -461,9 +446,7 @@ def test_a_long_band_is_no_new_class():
     """It falls apart anywhere as easily, though labels are far from each other."""
     generator = np.random.default_rng(0)
     X = np.column_stack([np.linspace(0, 100, 400), generator.normal(0, 0.5, 400)])
-    labels = np.full(400, -1)
-    labels[[5, 90, 180]], labels[[220, 300, 390]] = 0, 1
-    fitted = PottsClassifier().fit(X, labels)
+    fitted = PottsClassifier().fit(X, labels_at({5: 0, 90: 0, 180: 0, 220: 1, 300: 1, 390: 1}, 400))
     assert sum(map(len, fitted.new_classes_.values())) < 20
 
 
@@ -543,8 +526,9 @@ def test_a_reduction_is_that_of_the_training_points():
 
 def test_proportions_hold_classes_to_their_shares():
     generator = np.random.default_rng(1)
-    X, labels = generator.normal(size=(300, 2)), np.full(300, -1)
-    labels[np.argsort(X[:, 0])[[0, 1, 2]]], labels[np.argsort(X[:, 0])[[-1, -2, -3]]] = 0, 1
+    X = generator.normal(size=(300, 2))
+    order = np.argsort(X[:, 0])
+    labels = labels_at(dict.fromkeys(order[:3], 0) | dict.fromkeys(order[-3:], 1), 300)
     fitted = PottsClassifier(proportions=[0.8, 0.2], novelty=0).fit(X, labels)
     assert np.mean(fitted.forced_labels_ == 0) == pytest.approx(0.8, abs=0.12)
 
@@ -571,25 +555,15 @@ def test_the_default_is_right_sure_and_calibrated_on_digits():
     free = labels < 0
     p, right = fitted.label_distributions_[free], fitted.forced_labels_[free] == y[free]
     assert right.mean() > 0.95
-    sure = p.max(axis=1)
-    bins = np.minimum((10 * sure).astype(int), 9)
-    gaps = [
-        np.mean(bins == k) * abs(sure[bins == k].mean() - right[bins == k].mean())
-        for k in np.unique(bins)
-    ]
-    assert sum(gaps) < 0.06
+    assert expected_calibration_error(p, y[free]) < 0.06
 
 
 def test_the_papers_method_is_the_paper_throughout():
     X, y = load_iris(return_X_y=True)
     labels = some_labels(y, 3)
     paper = PottsClassifier(method="paper", random_state=0).fit(X, labels)
-    by_hand = PottsClassifier(
-        graph="mutual_knn",
-        energy="min_cut",
-        temperature="paper",
-        random_state=0,
-    ).fit(X, labels)
+    pieces = {"graph": "mutual_knn", "energy": "min_cut", "temperature": "paper"}
+    by_hand = PottsClassifier(random_state=0, **pieces).fit(X, labels)
     np.testing.assert_array_equal(paper.names_, by_hand.names_)
     assert paper.temperature_ == by_hand.temperature_
     assert paper.answer_.rule == "paper"
@@ -598,14 +572,11 @@ def test_the_papers_method_is_the_paper_throughout():
 @pytest.mark.slow
 def test_exact_averages_decide_on_a_lattice():
     """There groups have no density: the paper's rule finds the class that nobody labelled."""
-    from spinlearn.datasets import three_waves
-
     toy = three_waves()
     labels = toy.draw_labels(10, classes=[0, 1], seed=0)
     fitted = PottsClassifier().fit(toy.graph(), labels)
     assert "paper" in [choice.value for choice in fitted.choices_ if choice.name == "method"]
-    hidden = set(np.flatnonzero(toy.truth == 2))
-    assert set(fitted.new_classes_["new:1"]) == hidden
+    assert set(fitted.new_classes_["new:1"]) == set(np.flatnonzero(toy.truth == 2))
 
 
 EDGE = {
@@ -619,9 +590,7 @@ EDGE = {
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_odd_data_get_an_answer(name):
     X, given = EDGE[name]
-    labels = np.full(len(X), -1)
-    for point, label in given.items():
-        labels[point] = label
+    labels = labels_at(given, len(X))
     fitted = PottsClassifier().fit(X, labels)
     assert np.all(fitted.transduction_[labels >= 0] == labels[labels >= 0])
     p = fitted.label_distributions_
@@ -631,11 +600,7 @@ def test_odd_data_get_an_answer(name):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_graph_in_a_thousand_pieces():
-    n = 3000
-    edges = np.array([[k, k + 1] for k in range(n - 1) if k % 3 != 2])
-    labels = np.full(n, -1)
-    labels[[0, 3, 6, 9]] = [0, 1, 0, 1]
-    fitted = PottsClassifier().fit(Graph(n, edges, np.ones(len(edges))), labels)
+    fitted = PottsClassifier().fit(grids(1000, 1, 3), labels_at({0: 0, 3: 1, 6: 0, 9: 1}, 3000))
     assert fitted.transduction_[1] == 0
     assert fitted.transduction_[4] == 1
     assert not np.any(np.isin(fitted.status_[12:], ["confident", "labelled"]))

@@ -26,7 +26,7 @@ from spinlearn.minimizers import (
 from spinlearn.minimizers.annealing import cooling_schedule
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, labels_at
 from tests.cut_models import all_labellings, random_metric, single_moves
 
 TRIANGLE = Graph(3, [(0, 1), (0, 2), (1, 2)])
@@ -59,9 +59,7 @@ def test_figure_1_one_class_overtakes():
 def test_ties_on_a_ring():
     """Two labels on a ring of 2k + 2: each arc is cut in any of its k + 1 places."""
     k = 3
-    clamped = np.full(2 * k + 2, -1)
-    clamped[0], clamped[k + 1] = 0, 1
-    found = minimum_cut(ring(2 * k + 2, clamped))
+    found = minimum_cut(ring(2 * k + 2, labels_at({0: 0, k + 1: 1}, 2 * k + 2)))
     assert found.energy == 2
     assert found.n_undecided == 2 * k
     assert (found.n_blocks, found.n_parts) == (2 * k, 2)  # (k + 1)^2 minimum cuts
@@ -81,9 +79,8 @@ def test_rounding_does_not_hide_a_tie():
 
 def test_couplings_of_very_different_size_are_cut_exactly():
     """A rounding to 32-bit integers would lose the weak bonds."""
-    chain = Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4)])
-    model = PottsModel(chain, 2, couplings=[1e9, 0.3, 0.2, 1e9], clamped=[0, -1, -1, -1, 1])
-    found = minimum_cut(model)
+    chain = grid_graph(1, 5, [1e9, 0.3, 0.2, 1e9])
+    found = minimum_cut(PottsModel(chain, 2, clamped=[0, -1, -1, -1, 1]))
     assert list(found.labels) == [0, 0, 0, 1, 1]
     assert found.unique
 
@@ -223,11 +220,9 @@ def test_cooling_schedule_falls_and_scales_with_the_energy():
 
 def test_votes_on_a_chain_fall_off_with_the_distance():
     """Between two labels the weakest bond is anywhere with equal chance: shares are linear."""
-    n = 6
-    chain = Graph(n, [(i, i + 1) for i in range(n - 1)])
-    model = PottsModel(chain, 2, clamped=[0, -1, -1, -1, -1, 1])
+    model = PottsModel(grid_graph(1, 6), 2, clamped=[0, -1, -1, -1, -1, 1])
     vote = randomized_cut(model, n_cuts=500, min_balance=0.0, seed=0)
-    expected = 1 - np.arange(n) / (n - 1)
+    expected = 1 - np.arange(6) / 5
     # Five standard deviations of a share of 500 votes.
     np.testing.assert_allclose(vote.shares[:, 0], expected, rtol=0, atol=5 * 0.5 / np.sqrt(500))
     np.testing.assert_allclose(vote.shares.sum(axis=1), 1)
@@ -235,8 +230,7 @@ def test_votes_on_a_chain_fall_off_with_the_distance():
 
 def test_balance_filter_drops_lopsided_cuts():
     """A chain of ten: only cuts that leave five nodes on either side pass a filter of 1."""
-    chain = Graph(10, [(i, i + 1) for i in range(9)])
-    model = PottsModel(chain, 2, clamped=[0, *[-1] * 8, 1])
+    model = PottsModel(grid_graph(1, 10), 2, clamped=[0, *[-1] * 8, 1])
     vote = randomized_cut(model, n_cuts=100, min_balance=1.0, seed=0)
     assert 0 < vote.n_balanced < 100
     assert vote.n_balanced == np.sum(vote.balances == 1)
@@ -259,10 +253,8 @@ def test_votes_of_three_classes_and_of_unreached_points():
     np.testing.assert_array_equal(vote.shares, again.shares)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"n_cuts": 0}, {"n_cuts": 2.5}, {"noise": -0.1}, {"noise": np.nan}, {"min_balance": 1.1}],
-)
-def test_bad_settings_of_the_vote_are_refused(settings):
-    with pytest.raises(InvalidInputError, match=next(iter(settings))):
-        randomized_cut(PottsModel(TRIANGLE, 2), **settings)
+def test_bad_settings_of_the_vote_are_refused():
+    bad = ("n_cuts", 0), ("n_cuts", 2.5), ("noise", -0.1), ("noise", np.nan), ("min_balance", 1.1)
+    for name, value in bad:
+        with pytest.raises(InvalidInputError, match=name):
+            randomized_cut(PottsModel(TRIANGLE, 2), **{name: value})

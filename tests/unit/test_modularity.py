@@ -13,7 +13,7 @@ from spinlearn.energies import ENERGIES, BalancedCut, DiffusedCut, MinCut, Modul
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import minimize
-from tests.conftest import cliques
+from tests.conftest import cliques, labels_at
 from tests.energy_models import dense, random_graph, random_labels
 
 cases = given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 12), q=st.integers(2, 5))
@@ -104,8 +104,7 @@ def in_a_row(sizes, joined=True):
 
 def test_one_label_a_class_is_enough_where_the_cut_gives_all_to_one():
     graph, truth = in_a_row([6, 6, 6, 6])
-    labels = np.full(24, -1)
-    labels[[2, 21]] = 0, 3  # two cliques have a name, two have none
+    labels = labels_at({2: 0, 21: 3}, 24)  # two cliques have a name, two have none
     found = minimize(Modularity()(graph, labels, 4), seed=0).labels
     groups = {tuple(np.flatnonzero(found == c)) for c in range(4)}
     assert groups == {tuple(np.flatnonzero(truth == c)) for c in range(4)}
@@ -116,21 +115,16 @@ def test_one_label_a_class_is_enough_where_the_cut_gives_all_to_one():
 
 def test_a_smaller_resolution_makes_fewer_classes():
     graph, _ = in_a_row([4] * 6)
-    labels = np.full(24, -1)
-    numbers = [
-        len(set(minimize(Modularity(resolution=r)(graph, labels, 6), seed=1).labels.tolist()))
-        for r in (0.0, 0.3, 1.0)
-    ]
-    assert numbers[0] == 1
-    assert numbers[0] < numbers[1] < numbers[2] == 6
+    models = [Modularity(resolution=r)(graph, np.full(24, -1), 6) for r in (0.0, 0.3, 1.0)]
+    numbers = [len(np.unique(minimize(model, seed=1).labels)) for model in models]
+    assert 1 == numbers[0] < numbers[1] < numbers[2] == 6
 
 
 @pytest.mark.parametrize("name", ["balanced_cut", "diffused_cut", "modularity"])
 def test_a_part_without_label_leaves_the_named_classes_alone(name):
     energy = ENERGIES[name]()
     graph, truth = in_a_row([5, 4, 5], joined=False)
-    labels = np.full(14, -1)
-    labels[[0, 5]] = 0, 1
+    labels = labels_at({0: 0, 5: 1}, 14)
     states = np.random.default_rng(0).integers(0, 2, (30, 14))
     states[:, [0, 5]] = 0, 1
     whole = energy(graph, labels, 2)
@@ -144,9 +138,7 @@ def test_a_part_without_label_leaves_the_named_classes_alone(name):
 @pytest.mark.parametrize("name", ["balanced_cut", "diffused_cut", "modularity"])
 def test_a_part_without_label_counts_where_a_class_has_no_name(name):
     graph, truth = in_a_row([6, 6, 6], joined=False)
-    labels = np.full(18, -1)
-    labels[[0, 6]] = 0, 1
-    model = ENERGIES[name]()(graph, labels, 3)
+    model = ENERGIES[name]()(graph, labels_at({0: 0, 6: 1}, 18), 3)
     assert np.all(model.class_penalty.sizes > 0)
     np.testing.assert_array_equal(minimize(model, seed=0).labels, truth)
 
@@ -200,13 +192,9 @@ def test_no_label_and_states_beyond_the_labels():
     nothing = Modularity()(graph, np.full(12, -1), 3)
     permuted = np.array([1, 2, 0])[truth]
     assert nothing.energy(truth) == pytest.approx(nothing.energy(permuted))
-    labels = np.full(12, -1)
-    labels[0] = 0
-    fitted = PottsClassifier(
-        energy=Modularity(resolution=1.0, n_states=3),
-        engine="enumeration",
-        temperature=TemperatureRule(grid=[0.0, 0.1, 0.3]),
-    ).fit(graph, labels)
+    rule = TemperatureRule(grid=[0.0, 0.1, 0.3])
+    fitted = PottsClassifier(energy=Modularity(n_states=3), engine="enumeration", temperature=rule)
+    fitted.fit(graph, labels_at({0: 0}, 12))
     assert fitted.model_.n_states == 3
     assert set(fitted.transduction_[:4]) == {0}
     assert all(fitted.transduction_[4:] != 0)

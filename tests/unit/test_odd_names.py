@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -73,12 +72,10 @@ def test_a_table_with_hidden_formulas_joins_back():
 
 
 def table(ids: list[str]) -> str:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("key", "kind", "a", "b"))
-    for k, name in enumerate(ids):
-        rows.writerow((name, {0: "=A", 1: "+B"}.get(k, ""), k % 2 * 5 + k / 10, k / 4))
-    return text.getvalue()
+    k = np.arange(len(ids))
+    kinds = ["=A", "+B", *[""] * (len(ids) - 2)]
+    frame = pd.DataFrame({"key": ids, "kind": kinds, "a": k % 2 * 5 + k / 10, "b": k / 4})
+    return frame.to_csv(index=False)
 
 
 def test_ids_that_are_formulas_are_disarmed_in_the_answer_and_join_back(tmp_path):
@@ -97,10 +94,8 @@ def test_ids_that_are_formulas_are_disarmed_in_the_answer_and_join_back(tmp_path
     assert answer.id.str.replace(ENDS, "", regex=True).tolist() == ids
     # And by this program: the answer is the labels file of another fit.
     (tmp_path / "more.csv").write_text(table(ids).replace("=A", "").replace("+B", ""), "utf-8")
-    data = read_dataset(
-        tmp_path / "more.csv",
-        ReadOptions(id="key", labels_file=tmp_path / "out" / "labels.csv", labels="call"),
-    )
+    options = ReadOptions(id="key", labels_file=tmp_path / "out" / "labels.csv", labels="call")
+    data = read_dataset(tmp_path / "more.csv", options)
     assert all(label is not None for label in data.labels)
 
 

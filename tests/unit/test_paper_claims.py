@@ -12,13 +12,8 @@ from spinlearn.reproduction.comparison import errors_by_panel
 HOLDS, FAILS, UNCHECKED = True, False, None
 
 
-def labelling(
-    q, m, *, ours, n=1, cut=20, lgc=20, found=0, twin=None, paper=None, strict=None
-):  # fmt: skip
-    """n cells with four temperatures: T* of our rule, the paper's, that read strictly, the best.
-
-    `found`: points of the unlabelled class, at all of them or at each.
-    """
+def labelling(q, m, *, ours, n=1, cut=20, lgc=20, found=0, twin=None, paper=None, strict=None):
+    """n cells, four temperatures: T* of our rule, the paper's, that read strictly, the best."""
     result = {
         "errors": [ours if e is None else e for e in (None, paper, strict, None)],
         "found": np.broadcast_to(found, 4).tolist(),

@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 
 from spinlearn.engines import JunctionTree
-from spinlearn.model.graph import Graph
 from spinlearn.model.phases import Phase, phases
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, grids
 
 
 def two_grains(weak: float) -> PottsModel:
     """Two 5 x 6 lattices joined by one weak edge."""
-    one = grid_graph(5, 6)
-    edges = np.concatenate([one.edges, one.edges + 30, [[29, 30]]])
-    return PottsModel(Graph(60, edges, np.concatenate([one.weights, one.weights, [weak]])), 2)
+    graph = grids(2, 5, 6, [(29, 30)])
+    return PottsModel(graph, 2, couplings=np.where(np.ptp(graph.edges // 30, axis=1), weak, 1.0))
 
 
 def test_two_weakly_joined_grains_pass_through_all_three_phases():

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -119,9 +115,8 @@ def test_outliers_and_confused_points_have_marks_of_their_own(case):
 
 def test_two_features_are_the_map_and_rows_of_a_result_keep_their_layout(case):
     X = np.random.default_rng(0).normal(size=(30, 2))
-    fitted = PottsClassifier(temperature=TemperatureRule(grid=[0.1, 0.5])).fit(
-        X, [0, 1] + [-1] * 28
-    )
+    rule = TemperatureRule(grid=[0.1, 0.5])
+    fitted = PottsClassifier(temperature=rule).fit(X, [0, 1] + [-1] * 28)
     ids = [str(k) for k in range(30)]
     given, own = Result.of(fitted, ids, layout=-X), Result.of(fitted, ids)
     for of, expected in ((fitted, X), (given, -X), (own, X)):
@@ -181,11 +176,8 @@ def test_sampled_and_many_points_and_a_single_temperature_are_drawn_too(monkeypa
     assert axis.get_ylim() == (300, 0)
     assert axis.get_title("left") == r"many \$points"
     axis.figure.canvas.draw()
-    X = np.arange(8.0)[:, None]
-    fitted = PottsClassifier(method="paper", temperature=TemperatureRule(grid=[0.3])).fit(
-        X, [0, 1] + [-1] * 6
-    )
-    axis = fitted.plot_profile()
+    alone = PottsClassifier(method="paper", temperature=TemperatureRule(grid=[0.3]))
+    axis = alone.fit(np.arange(8.0)[:, None], [0, 1] + [-1] * 6).plot_profile()
     assert [t.get_text() for t in axis.get_xticklabels()] == ["0.3"]
 
 
@@ -238,9 +230,8 @@ def test_names_are_shown_as_they_are():
     """No mathematics, and an underscore in front hides nothing."""
     X = np.arange(30.0)[:, None]
     y = [r"$\foo$", "_hidden", "two\nlines", "x" * 60, *[""] * 26]
-    fitted = PottsClassifier(
-        method="paper", temperature=TemperatureRule(name=0.1, grid=[0.1, 0.5])
-    ).fit(X, y)
+    rule = TemperatureRule(name=0.1, grid=[0.1, 0.5])
+    fitted = PottsClassifier(method="paper", temperature=rule).fit(X, y)
     shown = {r"\$\foo\$", " _hidden", "two lines", "x" * 39 + "…"}
     for axis in (fitted.plot_profile(3, name="$\\bad$"), fitted.plot_profile(), fitted.plot_map()):
         axis.figure.canvas.draw()

@@ -61,9 +61,7 @@ def test_genes_of_largest_variance_are_chosen_after_clipping():
 def test_missing_readings_take_the_mean_of_the_gene():
     readings = np.array([[1.0, np.nan, 3.0], [0.0, 2.0, 4.0]])
     genes = real.Yeast(readings, np.array([0, -1]), np.array([-1, 1]), ("YA", "YB"))
-    points = genes.points()
-    np.testing.assert_allclose(points[0], [-np.sqrt(1.5), 0, np.sqrt(1.5)])
-    np.testing.assert_allclose(points[1], [-np.sqrt(1.5), 0, np.sqrt(1.5)])
+    np.testing.assert_allclose(genes.points(), [[-np.sqrt(1.5), 0, np.sqrt(1.5)]] * 2)
     assert genes.select(genes.readings() == 3).orfs == ("YB",)
     empty = real.Yeast(np.full((1, 3), np.nan), np.array([0]), np.array([0]), ("YC",))
     with pytest.raises(InvalidInputError, match="no reading"):

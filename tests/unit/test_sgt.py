@@ -10,7 +10,7 @@ from spinlearn import Graph
 from spinlearn.baselines import SpectralGraphTransducer, spectral
 from spinlearn.baselines.spectral import on_the_sphere
 from spinlearn.linear import weight_matrix
-from tests.conftest import grid_graph
+from tests.conftest import cliques, grids, labels_at
 from tests.unit.test_linear_baselines import random_problem
 
 
@@ -80,24 +80,16 @@ def test_hard_case_is_the_mean_of_two_equal_minima():
 
 def test_large_c_keeps_the_labels_small_c_cuts_where_it_is_cheapest():
     # Two cliques joined by one edge; three labels of the first class, one of them in the wrong one.
-    size = 10
-    pairs = [(i, j) for i in range(size) for j in range(i)]
-    edges = [*pairs, *[(i + size, j + size) for i, j in pairs], (0, size)]
-    graph = Graph(2 * size, edges)
-    y = np.full(2 * size, -1)
-    y[[1, 2, 3, size + 1]] = 0
-    y[[size + 2, size + 3, size + 4]] = 1
+    graph = cliques(10, 10, links=[(0, 10)])
+    y = labels_at(dict.fromkeys((1, 2, 3, 11), 0) | dict.fromkeys((12, 13, 14), 1), 20)
     loose = SpectralGraphTransducer(c=0.1).fit(graph, y)
-    np.testing.assert_array_equal(loose.transduction_, np.repeat([0, 1], size))
+    np.testing.assert_array_equal(loose.transduction_, np.repeat([0, 1], 10))
     strict = SpectralGraphTransducer(c=1e6).fit(graph, y)
     np.testing.assert_array_equal(strict.transduction_[y >= 0], y[y >= 0])
 
 
 def test_parts_with_labels_of_one_class_each():
-    one = grid_graph(4, 5)
-    graph = Graph(42, np.concatenate([one.edges, one.edges + 20]))  # 40 and 41 are isolated
-    y = np.full(42, -1)
-    y[3], y[25], y[40] = 0, 1, 0
+    graph, y = grids(2, 4, 5, alone=2), labels_at({3: 0, 25: 1, 40: 0}, 42)
     with pytest.warns(UserWarning, match="1 points are in parts of the graph without any label"):
         model = SpectralGraphTransducer().fit(graph, y)
     expected = np.concatenate([np.repeat([0, 1], 20), [0, -1]])
@@ -108,12 +100,9 @@ def test_parts_with_labels_of_one_class_each():
 def test_equal_eigenvalues_do_not_depend_on_their_basis():
     # Eight copies of one lattice: all eigenvalues come in eights, and the labels break no symmetry
     # between copies with the same labels.
-    one = grid_graph(3, 4)
-    graph = Graph(96, np.concatenate([one.edges + 12 * k for k in range(8)]))
-    y = np.full(96, -1)
-    y[5 + 12 * np.arange(8)] = [0, 0, 0, 0, 1, 1, 1, 1]
-    y[8 + 12 * np.arange(8)] = [0, 0, 0, 0, 1, 1, 1, 1]
-    scores = SpectralGraphTransducer(d=95).fit(graph, y).decision_values_[:, 0].reshape(8, 12)
+    y = labels_at({place + 12 * k: k // 4 for k in range(8) for place in (5, 8)}, 96)
+    model = SpectralGraphTransducer(d=95).fit(grids(8, 3, 4), y)
+    scores = model.decision_values_[:, 0].reshape(8, 12)
     np.testing.assert_allclose(scores[:4], np.tile(scores[0], (4, 1)), atol=1e-6)
     np.testing.assert_allclose(scores[4:], 1 - scores[:4], atol=1e-6)
 

@@ -1,7 +1,4 @@
-"""Matrices in files: malformed ones end in a line that says where, before any library reads them.
-
-Matrix Market, sparse .npz and .h5ad; and the process that tries HDF5, which is bounded by work.
-"""
+"""Malformed matrices in files end in a line that says where, before any library reads them."""
 
 from __future__ import annotations
 

@@ -17,16 +17,14 @@ from spinlearn.errors import InvalidInputError, UnreachedTemperatureError
 from spinlearn.files.arrays import read_npz
 from spinlearn.io.folder import write_label_parquet
 from spinlearn.io.result import Result, equilibrium_arrays
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, labels_at
 
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     """The arrays of an exact answer, and those of a sampled one with a class term."""
     graph, folder = grid_graph(4, 4), tmp_path_factory.mktemp("stored")
-    labels = np.full(16, -1)
-    labels[[0, 15]] = 0, 1
-    found = {}
+    labels, found = labels_at({0: 0, 15: 1}, 16), {}
     for name, settings in {
         "exact": {"method": "paper"},
         "sampled": {"energy": BalancedCut(), "engine": Multicanonical(tol=0.5)},

@@ -15,18 +15,14 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.model.graph import Graph
 from spinlearn.model.phases import Phase, phases
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grids, labels_at
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def two_islands() -> PottsModel:
     """Two grids of 4 x 4 without a bridge: a label in the first, none in the second."""
-    grid = grid_graph(4, 4)
-    edges = np.concatenate([grid.edges, grid.edges + 16])
-    clamped = np.full(32, -1)
-    clamped[0] = 0
-    return PottsModel(Graph(32, edges), 2, clamped=clamped)
+    return PottsModel(grids(2, 4, 4), 2, clamped=labels_at({0: 0}, 32))
 
 
 def exact_gain(model: PottsModel, temperature: float, i: int, j: int) -> float:

@@ -15,16 +15,13 @@ from spinlearn.baselines.superparamagnetic import _stability, _stable_row, clust
 from spinlearn.engines import JunctionTree
 from spinlearn.model.phases import _best_edges, grains
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, grids
 
 
 def joined_lattices(n_lattices=3, weak=0.05):
     """4 x 5 lattices in a row, each joined to the next by one weak edge."""
-    one, starts = grid_graph(4, 5), 20 * np.arange(n_lattices)
-    joints = [(start - 1, start) for start in starts[1:]]
-    edges = np.concatenate([*(one.edges + start for start in starts), joints])
-    weights = np.append(np.tile(one.weights, n_lattices), [weak] * len(joints))
-    return Graph(20 * n_lattices, edges, weights)
+    graph = grids(n_lattices, 4, 5, [(20 * k - 1, 20 * k) for k in range(1, n_lattices)])
+    return graph.with_weights(np.where(np.ptp(graph.edges // 20, axis=1) > 0, weak, 1.0))
 
 
 def exact(**settings):
@@ -53,9 +50,9 @@ def test_temperature_may_be_chosen():
 
 def test_dendrogram_of_lattices_within_lattices():
     # Two pairs: within a pair the joint is 0.1, between the pairs 0.005.
-    pair = joined_lattices(2, weak=0.1)
-    edges = np.concatenate([pair.edges, pair.edges + 40, [[39, 40]]])
-    graph = Graph(80, edges, np.concatenate([pair.weights, pair.weights, [0.005]]))
+    graph = joined_lattices(4, weak=0.1)
+    between = np.all(graph.edges == (39, 40), axis=1)
+    graph = graph.with_weights(np.where(between, 0.005, graph.weights))
     model = exact(temperatures=np.geomspace(5e-4, 2, 40)).fit(graph)
     tree = model.tree_
     assert set(tree.members[0]) == {0}
@@ -74,10 +71,7 @@ def test_dendrogram_of_lattices_within_lattices():
 
 
 def test_tree_follows_clusters_by_their_members():
-    temperatures = np.array([1.0, 2.0, 4.0])
-    tree = cluster_tree(
-        temperatures, [np.array([0, 0, 0, 0]), np.array([1, 1, 1, 0]), np.array([3, 3, 2, 1])]
-    )
+    tree = cluster_tree(np.array([1.0, 2, 4]), np.array([[0, 0, 0, 0], [1, 1, 1, 0], [3, 3, 2, 1]]))
     assert tree.members.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 2, 1]]
     assert tree.parents.tolist() == [-1, 0, 0]
     assert tree.sizes.tolist() == [4, 1, 1]
@@ -128,9 +122,8 @@ def test_points_join_the_neighbour_they_agree_with_most():
     # A chain whose last edge is too weak to hold: alone it is a grain of its own.
     chain = PottsModel(Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 1.0, 0.1]), 2)
     run = JunctionTree().run(chain, [0.4])
-    threshold = 0.6
-    assert grains(run, 0, threshold).tolist() == [0, 0, 0, 1]
-    assert grains(run, 0, threshold, join_all=True).tolist() == [0, 0, 0, 0]
+    assert grains(run, 0, 0.6).tolist() == [0, 0, 0, 1]
+    assert grains(run, 0, 0.6, join_all=True).tolist() == [0, 0, 0, 0]
 
 
 def test_of_equal_agreements_the_strongest_coupling_joins():
@@ -150,8 +143,7 @@ def test_of_equal_agreements_the_strongest_coupling_joins():
 
 
 def test_isolated_points_stay_alone():
-    graph = Graph(42, np.concatenate([grid_graph(4, 5).edges, grid_graph(4, 5).edges + 20]))
-    model = exact(temperatures=np.geomspace(0.05, 2, 16)).fit(graph)
+    model = exact(temperatures=np.geomspace(0.05, 2, 16)).fit(grids(2, 4, 5, alone=2))
     expected = np.concatenate([np.repeat([0, 1], 20), [-1, -1]])
     np.testing.assert_array_equal(model.labels_, expected)
     assert exact().fit(Graph(1, [])).labels_.tolist() == [0]

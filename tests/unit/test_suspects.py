@@ -15,7 +15,7 @@ from spinlearn.default.walks import alpha_of
 from spinlearn.errors import InvalidInputError
 from spinlearn.linear import weight_matrix
 from spinlearn.model.graph import Graph
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, grids, labels_at
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -52,12 +52,8 @@ def test_the_left_out_law_is_that_of_the_data_without_the_label():
 
 def two_regions() -> tuple[Graph, np.ndarray]:
     """Two grids of 6 x 6 joined by one edge, four labels in each."""
-    grid = grid_graph(6, 6)
-    graph = Graph(72, np.concatenate([grid.edges, grid.edges + 36, [(35, 36)]]))
-    labels = np.full(72, -1)
-    labels[[0, 5, 33, 18]] = 0
-    labels[[40, 47, 66, 70]] = 1
-    return graph, labels
+    known = dict.fromkeys((0, 5, 33, 18), 0) | dict.fromkeys((40, 47, 66, 70), 1)
+    return grids(2, 6, 6, [(35, 36)]), labels_at(known, 72)
 
 
 @pytest.mark.parametrize("wrong", range(36))
@@ -95,9 +91,8 @@ def test_the_wrong_label_of_two_is_dropped_and_the_last_of_a_class_spared():
     labels[[40, 47, 66, 70]] = -1
     labels[[14, 58]] = 1  # one in the wrong region, one alone in the right one
     assert [s.point for s in suspect_labels(graph, labels, 2)] == [14]
-    labels = np.full(16, -1)
-    labels[[5, 10]] = [0, 1]  # against each other
-    assert suspect_labels(grid_graph(4, 4), labels, 2, margin=0.0) == []
+    against = labels_at({5: 0, 10: 1}, 16)  # each other
+    assert suspect_labels(grid_graph(4, 4), against, 2, margin=0.0) == []
 
 
 def test_points_that_nothing_reaches_are_not_judged():

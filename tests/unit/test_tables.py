@@ -36,10 +36,7 @@ def written(request, tmp_path):
 
     def read(frame: pd.DataFrame, **options):
         path = tmp_path / f"d.{request.param}"
-        if request.param == "csv":
-            frame.to_csv(path, index=False)
-        else:
-            frame.to_parquet(path)
+        frame.to_csv(path, index=False) if request.param == "csv" else frame.to_parquet(path)
         return read_dataset(path, ReadOptions(labels="lab", **options))
 
     return read

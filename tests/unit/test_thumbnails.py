@@ -192,8 +192,7 @@ def holed(value: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("image", "said"),
     [
-        (holed(np.nan), r"1 NaN or infinite values.*r1c2.*fill them in"),
-        (holed(np.inf), r"1 NaN or infinite values.*r1c2.*fill them in"),
+        *((holed(v), r"1 NaN or infinite values.*r1c2.*fill them in") for v in (np.nan, np.inf)),
         (np.array([[0, 9]], dtype=np.uint8), r"too few pixels.*at least 2.*mask.*there is one"),
         (np.array([[7]], dtype=np.uint8), r"too few pixels.*at least 2.*there is one"),
         (None, "cannot be read as a picture"),

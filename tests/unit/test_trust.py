@@ -22,10 +22,7 @@ EDGES = [(k, k + 1) for k in range(N - 1)]
 
 
 def run(errors, **said):
-    """Four temperatures: all class a; two halves; halves and a new class between; nothing.
-
-    The calibrated rule would take T = 0, the others T = 2.
-    """
+    """Four temperatures: all class a; two halves; halves and a new class between; nothing."""
     torn = np.isin(np.arange(N - 1), [N // 3 - 1, 2 * N // 3 - 1])
     half = np.arange(N - 1) == N // 2 - 1
     rows = [
@@ -35,9 +32,7 @@ def run(errors, **said):
         (3.0, APART, np.full(N - 1, 0.5)),
     ]
     if errors is not None:
-        said["std_error"] = np.broadcast_to(
-            np.reshape(errors, (-1, 1, 1)), (len(rows), N, 2)
-        ).astype(float)
+        said["std_error"] = np.reshape(errors, (-1, 1, 1)) + np.zeros((len(rows), N, 2))
     clamped = np.where(LABELS.states >= 0, LABELS.states, -1)
     return equilibrium(N, EDGES, rows, clamped=clamped, **said)
 
@@ -51,9 +46,8 @@ def test_no_rule_chooses_what_is_not_trusted(rule):
     free = answer([0.0] * 4, rule)
     assert trusted_rows(free.equilibrium).all()
     assert free.warning is None
-    chosen = free.row
-    assert chosen == (0 if rule == "calibrated" else 2)
-    for bad in (chosen, 0, 3):
+    assert free.row == (0 if rule == "calibrated" else 2)
+    for bad in (free.row, 0, 3):
         errors = np.full(4, 0.01)
         errors[bad] = 0.3
         there = answer(errors, rule)
@@ -74,10 +68,8 @@ def test_where_nothing_is_trusted_the_answer_says_so_first(rule):
     assert hopeless.temperature == answer([0.0] * 4, rule).temperature  # of all rows, the same
     assert hopeless.warning.startswith("nothing here can be trusted")
     assert hopeless.notes()[0] == hopeless.warning
-    worst = {0: "0.3", 1: "0.4", 2: "0.5"}[hopeless.row]
-    assert f"standard errors of probabilities reach {worst} at T = {hopeless.row}" in (
-        hopeless.warning
-    )
+    worst = f"{(0.3, 0.4, 0.5)[hopeless.row]} at T = {hopeless.row}"
+    assert f"standard errors of probabilities reach {worst}" in hopeless.warning
 
 
 def test_a_temperature_of_the_users_own_is_taken_with_a_warning():

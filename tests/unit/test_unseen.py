@@ -16,6 +16,7 @@ from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.graphs import KNN
 from spinlearn.model.graph import Graph
 from tests.classifiers import classifier
+from tests.conftest import labels_at, some_labels
 
 
 def tree(n, seed):
@@ -25,10 +26,17 @@ def tree(n, seed):
     return Graph(n, edges, g.uniform(0.2, 2.0, len(edges)))
 
 
-def with_leaf(graph, node, weight):
-    """The graph with one more node that hangs on another."""
-    edges = np.vstack([graph.edges, [node, graph.n_nodes]])
-    return Graph(graph.n_nodes + 1, edges, np.append(graph.weights, weight))
+def assert_exact(model, energy, y, links):
+    """One more point with such weights to nodes has the law of the graph with one more node."""
+    graph, temperature = model.graph_, model.temperature_
+    n, nodes, weights = graph.n_nodes, list(links), list(links.values())
+    edges = np.vstack([graph.edges, [(node, n) for node in nodes]])
+    wider = Graph(n + 1, edges, np.append(graph.weights, weights))
+    whole = energy(wider, np.append(y, -1), 3)
+    row = sparse.csr_array((weights, ([0] * len(nodes), nodes)), shape=(1, n))
+    for engine in (JunctionTree(), Enumeration()):
+        exact = engine.run(whole, [temperature]).marginals[0, -1]
+        np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
 
 
 def fitted(graph, y, temperature, **settings):
@@ -43,17 +51,10 @@ def fitted(graph, y, temperature, **settings):
 def test_a_leaf_has_its_exact_law(temperature, label_strength):
     for seed in range(4):
         graph = tree(9, seed)
-        y = np.full(9, -1)
-        y[[0, 4, 7]] = [0, 1, 2]
+        y = labels_at({0: 0, 4: 1, 7: 2}, 9)
         model = fitted(graph, y, temperature, label_strength=label_strength)
         for node, weight in ((2, 0.4), (4, 1.3), (8, 3.0)):
-            row = sparse.csr_array(([weight], ([0], [node])), shape=(1, 9))
-            whole = MinCut()(
-                with_leaf(graph, node, weight), np.append(y, -1), 3, label_strength=label_strength
-            )
-            for engine in (JunctionTree(), Enumeration()):
-                exact = engine.run(whole, [temperature]).marginals[0, -1]
-                np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
+            assert_exact(model, MinCut(label_strength=label_strength), y, {node: weight})
 
 
 @pytest.mark.parametrize("kind", ["ordered", "own", "shared"])
@@ -66,22 +67,13 @@ def test_a_leaf_under_pair_costs_and_fields(kind):
     energy, wider = Custom(fields=fields), Custom(fields=np.vstack([fields, fields[6]]))
     if kind == "ordered":
         energy = wider = Harmonic(class_values=[0.0, 1.0, 2.5])
-    model = fitted(graph, y, 0.8, energy=energy)
-    row = sparse.csr_array(([0.9], ([0], [6])), shape=(1, 8))
-    whole = wider(with_leaf(graph, 6, 0.9), np.append(y, -1), 3)
-    exact = JunctionTree().run(whole, [0.8]).marginals[0, -1]
-    np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
+    assert_exact(fitted(graph, y, 0.8, energy=energy), wider, y, {6: 0.9})
 
 
 def test_neighbours_in_parts_of_their_own_say_independent_things():
     graph = Graph(6, [(0, 1), (2, 3), (4, 5)], [1.0, 0.6, 1.4])
     y = np.array([0, -1, 1, -1, 2, -1])
-    model = fitted(graph, y, 0.5)
-    weights, edges = [0.3, 0.8, 0.4], np.vstack([graph.edges, [[1, 6], [3, 6], [5, 6]]])
-    whole = MinCut()(Graph(7, edges, np.append(graph.weights, weights)), np.append(y, -1), 3)
-    exact = JunctionTree().run(whole, [0.5]).marginals[0, -1]
-    row = sparse.csr_array((weights, ([0, 0, 0], [1, 3, 5])), shape=(1, 6))
-    np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
+    assert_exact(fitted(graph, y, 0.5), MinCut(), y, {1: 0.3, 3: 0.8, 5: 0.4})
 
 
 @pytest.mark.parametrize(
@@ -154,22 +146,22 @@ def expected_calibration_error(p, truth):
     return sum(gaps) / len(truth)
 
 
+def digits(n):
+    """Digits in a random order: points and truth of the first n, and of the rest."""
+    X, truth = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(truth))
+    return X[order[:n]], truth[order[:n]], X[order[n:]], truth[order[n:]]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", [3, 10])
 def test_unseen_digits_are_calibrated_as_the_rest(labels):
-    X, truth = load_digits(return_X_y=True)
-    g = np.random.default_rng(0)
-    order = g.permutation(len(truth))
-    train, test = order[:1400], order[1400:]
-    y = np.full(len(train), -1)
-    for c in range(10):
-        y[g.choice(np.flatnonzero(truth[train] == c), labels, replace=False)] = c
-    model = PottsClassifier(method="messages", novelty=0, random_state=0).fit(X[train], y)
-    p = model.predict_proba(X[test])
+    X, truth, unseen, its_truth = digits(1400)
+    model = PottsClassifier(method="messages", novelty=0, random_state=0)
+    p = model.fit(X, some_labels(truth, labels)).predict_proba(unseen)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    assert expected_calibration_error(p, truth[test]) <= 0.06
-    right = np.mean(p.argmax(axis=1) == truth[test])
-    assert right > np.mean(model.forced_labels_ == truth[train]) - 0.03
+    assert expected_calibration_error(p, its_truth) <= 0.06
+    assert np.mean(p.argmax(axis=1) == its_truth) > np.mean(model.forced_labels_ == truth) - 0.03
 
 
 def blobs(n, seed):
@@ -181,23 +173,16 @@ def blobs(n, seed):
 
 @pytest.mark.slow
 def test_unseen_members_of_a_hidden_class_are_of_the_new_class():
-    X, truth = load_digits(return_X_y=True)
-    g = np.random.default_rng(0)
-    order = g.permutation(len(truth))
-    train, test = order[:1200], order[1200:]
-    y = np.full(1200, "", dtype=object)
-    for c in range(1, 10):  # no zero is labelled
-        y[g.choice(np.flatnonzero(truth[train] == c), 5, replace=False)] = str(c)
-    model = PottsClassifier(method="messages", random_state=0).fit(X[train], y)
-    zeros = [name for name, rows in model.new_classes_.items() if np.mean(truth[train][rows]) < 0.2]
-    assert len(zeros) == 1
-    called, p = model.predict(X[test]), model.predict_proba(X[test])
-    is_zero = truth[test] == 0
-    assert np.mean(called[is_zero] == zeros[0]) > 0.95
-    assert np.mean(called[~is_zero] == zeros[0]) < 0.02
-    assert p.shape == (len(test), 9)
+    X, truth, unseen, its_truth = digits(1200)
+    y = some_labels(truth.astype(str), 5, hidden="0", nothing="")
+    model = PottsClassifier(method="messages", random_state=0).fit(X, y)
+    (zero,) = (name for name, rows in model.new_classes_.items() if np.mean(truth[rows]) < 0.2)
+    called, p, is_zero = model.predict(unseen), model.predict_proba(unseen), its_truth == 0
+    assert np.mean(called[is_zero] == zero) > 0.95
+    assert np.mean(called[~is_zero] == zero) < 0.02
+    assert p.shape == (len(unseen), 9)
     # The rest is the new class's, as for points that were there.
-    seen = model.label_distributions_[truth[train] == 0].sum(axis=1).mean()
+    seen = model.label_distributions_[truth == 0].sum(axis=1).mean()
     assert p[is_zero].sum(axis=1).mean() == pytest.approx(seen, abs=0.02)
     assert p[~is_zero].sum(axis=1).mean() > 0.9
 
@@ -206,8 +191,7 @@ def test_memory_is_linear_whatever_the_number_of_outcomes():
     peaks = []
     for n in (1000, 4000):
         g = np.random.default_rng(0)
-        y = np.full(n, -1)
-        y[:2] = [0, 1]
+        y = labels_at({0: 0, 1: 1}, n)
         model = PottsClassifier(  # so hot that every point is a new class of its own
             method="paper",
             graph=KNN(n_neighbors=4),
