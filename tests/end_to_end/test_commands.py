@@ -80,14 +80,17 @@ def test_what_a_killed_process_left_is_cleared_and_an_old_answer_put_back(table)
     """As after kill -9 between moving the old answer away and the new one into its place."""
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    side = table / f".out.{dead.pid}@{os.uname().nodename}.part"
+    here = os.uname().nodename
+    side = table / f".out.{dead.pid}@{here}.part"
     side.mkdir()
     (side / "labels.csv").write_text("half")
+    (table / f"..out.checkpoint.npz.{dead.pid}@{here}.part").write_bytes(b"half a checkpoint")
+    (table / ".out.lock").write_text(f"{dead.pid}\n{here}\n", encoding="utf-8")
     fit(table)
-    assert not side.exists()
+    assert leftovers(table) == {"data.csv", "out", *(f"out/{n}" for n in ANSWER)}
     (table / "out" / "notes.txt").write_text("mine")
     (table / "out").rename(side.with_name(side.name + ".old"))
-    alive = table / f".out.{os.getppid()}@{os.uname().nodename}.part"
+    alive = table / f".out.{os.getppid()}@{here}.part"
     alive.mkdir()  # of a process that still runs
     fit(table)
     assert (table / "out" / "notes.txt").read_text() == "mine"

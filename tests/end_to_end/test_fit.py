@@ -119,18 +119,6 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
         assert calls[name] in here
 
 
-@pytest.mark.slow
-def test_same_seed_same_files(tmp_path):
-    written(tmp_path, "wine", 2, 60)
-    for out in ("one", "two"):
-        worked(
-            "fit", "data.csv", "--labels", "label", "--id", "name", "--out", out,
-            "--temperature", "auto:grid=0.5,0.8", "--seed", 5, "--engine", "multicanonical:tol=0.1",
-            "--method", "paper", cwd=tmp_path,
-        )  # fmt: skip
-    same_files(tmp_path / "one", tmp_path / "two")
-
-
 def test_kinds_of_files_are_read_alike(tmp_path):
     frame, _ = written(tmp_path, "iris", 3)
     X = frame[[c for c in frame if c.startswith("x")]].to_numpy()

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from spinlearn.datasets import real
-from spinlearn.datasets.toy import draw_labels
 from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration
 from spinlearn.errors import StoppedError
@@ -78,15 +77,6 @@ def test_leukemia_mll_is_a_new_class_at_six_labels():
     assert np.mean(errors) < 9
     assert np.mean(np.array(found) >= 9) > 0.5
     assert min(c["cut"] for c in cells) >= 17
-
-
-def test_labels_are_drawn_from_the_given_classes_at_least_one_each():
-    truth = np.repeat([0, 1, 2], [20, 3, 30])
-    for seed in range(20):
-        labels = draw_labels(truth, 4, np.flatnonzero(truth < 2), seed)
-        assert np.sum(labels >= 0) == 4
-        assert set(labels[labels >= 0]) == {0, 1}
-        np.testing.assert_array_equal(labels[labels >= 0], truth[labels >= 0])
 
 
 def test_ground_state_row_is_the_labelling_given():

@@ -14,7 +14,7 @@ import pytest
 from spinlearn.engines.sampling.run import SamplingRun
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.folder import ANSWER_FILES, only_run
-from tests.end_to_end.tool import leftovers, no_room, spinlearn_here, two_rows, until, worked
+from tests.end_to_end.tool import leftovers, no_room, spinlearn_here, two_rows, until
 
 pytestmark = pytest.mark.slow
 
@@ -89,15 +89,6 @@ def test_a_folder_that_cannot_be_is_refused_before_anything_is_read(table, name)
     assert done.stderr.count("\n") == 1
     assert "name another folder" in done.stderr
     assert leftovers(table) == {"circle"}
-
-
-def test_what_a_killed_run_left_is_cleared_by_the_next(table):
-    process, here = dead_process(), platform.node()
-    (table / ".out.lock").write_text(f"{process}\n{here}\n", encoding="utf-8")
-    (table / f"..out.checkpoint.npz.{process}@{here}.part").write_bytes(b"half a checkpoint")
-    (table / f".out.{process}@{here}.part").mkdir()
-    worked(*command("--temperature", "auto:grid=0.5"), cwd=table)
-    assert leftovers(table) == ALL_OF_IT
 
 
 def test_the_lock_of_another_machine_is_respected(table):

@@ -273,6 +273,10 @@ def test_nameless_states_are_alike_but_groups_in_them_stay_together():
     assert run.diagnostics["broken_symmetry"][0] > 0
     inside = (graph.edges[:, 0] // 36) == (graph.edges[:, 1] // 36)
     assert run.edge_agreement[0, inside].min() > 0.8
+    unnamed = BeliefPropagation().run(Modularity()(graph, np.full(144, -1), 4), [0.4])
+    np.testing.assert_allclose(unnamed.marginals, 1 / 4, atol=1e-12)
+    assert unnamed.edge_agreement[0, inside].min() > 0.9
+    assert unnamed.edge_agreement[0, ~inside].max() < 0.2
 
 
 @pytest.mark.parametrize("shift", [1, -1])

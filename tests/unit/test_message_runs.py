@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier, TemperatureRule
-from spinlearn.energies import MinCut, Modularity, RatioCut
+from spinlearn.energies import MinCut, RatioCut
 from spinlearn.engines import BeliefPropagation, Enumeration
 from spinlearn.errors import (
     CheckpointError,
@@ -118,12 +118,3 @@ def test_digits_from_one_label_each_by_modularity():
     # As sure as it is right, to a few percent.
     sure = found.label_distributions_.max(axis=1)[labels < 0]
     assert abs(sure.mean() - right.mean()) < 0.05
-
-
-def test_modularity_without_labels_finds_communities():
-    graph = grids(3, 5, 5, [(24, 25), (49, 50)])
-    run = BeliefPropagation().run(Modularity()(graph, np.full(75, -1), 3), [0.4])
-    np.testing.assert_allclose(run.marginals, 1 / 3, atol=1e-12)
-    inside = (graph.edges[:, 0] // 25) == (graph.edges[:, 1] // 25)
-    assert run.edge_agreement[0, inside].min() > 0.9
-    assert run.edge_agreement[0, ~inside].max() < 0.2

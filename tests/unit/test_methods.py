@@ -558,17 +558,6 @@ def test_the_default_is_right_sure_and_calibrated_on_digits():
     assert expected_calibration_error(p, y[free]) < 0.06
 
 
-def test_the_papers_method_is_the_paper_throughout():
-    X, y = load_iris(return_X_y=True)
-    labels = some_labels(y, 3)
-    paper = PottsClassifier(method="paper", random_state=0).fit(X, labels)
-    pieces = {"graph": "mutual_knn", "energy": "min_cut", "temperature": "paper"}
-    by_hand = PottsClassifier(random_state=0, **pieces).fit(X, labels)
-    np.testing.assert_array_equal(paper.names_, by_hand.names_)
-    assert paper.temperature_ == by_hand.temperature_
-    assert paper.answer_.rule == "paper"
-
-
 @pytest.mark.slow
 def test_exact_averages_decide_on_a_lattice():
     """There groups have no density: the paper's rule finds the class that nobody labelled."""
