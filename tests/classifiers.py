@@ -1,7 +1,5 @@
 """Classifiers for tests, with the settings of their rule and energy side by side."""
 
-from __future__ import annotations
-
 from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.energies import MinCut, make_energy
 

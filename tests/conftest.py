@@ -1,7 +1,5 @@
 """Shared strategies: random models of every kind, small enough to enumerate."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

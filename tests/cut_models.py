@@ -1,7 +1,5 @@
 """Random models that cuts minimise, and an oracle that lists all labellings."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

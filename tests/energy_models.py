@@ -1,7 +1,5 @@
 """Small models of every energy, for tests of deltas and of sampled laws."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from spinlearn.energies import (

@@ -1,7 +1,5 @@
 """Contents for the explorer's tests: small and exact, large and made up."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Equilibria written by hand, on which every decision can be worked out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

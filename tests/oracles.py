@@ -4,8 +4,6 @@ Long and thin, or trees of small dense parts: 100,000 nodes have a treewidth bel
 fifty has a label, of a random class, so that no marginal is uniform by symmetry.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The public names with their docstrings: `spinlearn.__all__` and that of the modules in it."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

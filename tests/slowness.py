@@ -1,7 +1,5 @@
 """How slow this processor is: bounds in seconds of the processor hold for one that is known."""
 
-from __future__ import annotations
-
 import time
 
 REFERENCE = 0.011  # processor seconds of `_work`, on the machine for which bounds are written

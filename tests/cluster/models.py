@@ -1,7 +1,5 @@
 """A model that two workers can share."""
 
-from __future__ import annotations
-
 from sklearn.datasets import make_blobs
 
 from spinlearn.energies import Modularity

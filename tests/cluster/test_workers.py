@@ -1,7 +1,5 @@
 """Two worker processes: the answers of one, also where one of them is killed on the way."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import os

@@ -1,7 +1,5 @@
 """What every method of BASELINES owes its callers: the same input and output as PottsClassifier."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """What every engine of the registry owes its callers."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """scikit-learn's own checks: of the classifier, and of a baseline of either base class."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

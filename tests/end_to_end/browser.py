@@ -1,7 +1,5 @@
 """A real headless Chromium for tests, with its console, network log and downloads."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

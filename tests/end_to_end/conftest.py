@@ -1,7 +1,5 @@
 """One Chromium for all tests of a process that want one: to start it takes seconds."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

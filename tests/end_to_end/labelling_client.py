@@ -1,7 +1,5 @@
 """A labelling server in this process, and someone who talks to it without a browser."""
 
-from __future__ import annotations
-
 import json
 from contextlib import contextmanager
 from pathlib import Path

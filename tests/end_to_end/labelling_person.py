@@ -1,7 +1,5 @@
 """Someone who labels in a real headless Chromium."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,7 +1,5 @@
 """Bad input to the command line: one clear line, exit code 2, nothing left behind."""
 
-from __future__ import annotations
-
 import io
 import time
 import zipfile

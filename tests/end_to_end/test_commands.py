@@ -1,7 +1,5 @@
 """How commands behave around their work: folders they write, Ctrl-C, resuming, odd terminals."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

@@ -1,7 +1,5 @@
 """`spinlearn compare`: one table, readable in a narrow window, the same in a file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from sklearn.datasets import make_blobs

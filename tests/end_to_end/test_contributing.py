@@ -1,7 +1,5 @@
 """CONTRIBUTING.md: its examples work, and its lists are those of the code."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

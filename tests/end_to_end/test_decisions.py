@@ -1,7 +1,5 @@
 """`spinlearn accept`, `reject` and `cluster`: files in, an answer out, words kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The demo as a user runs it: the command, its table, its pictures."""
 
-from __future__ import annotations
-
 import errno
 import os
 

@@ -1,7 +1,5 @@
 """The explorer in a real headless Chromium: what a person sees and does."""
 
-from __future__ import annotations
-
 import csv
 import io
 

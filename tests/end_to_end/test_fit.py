@@ -1,7 +1,5 @@
 """`spinlearn fit` on real tables, written as a user would have them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import signal

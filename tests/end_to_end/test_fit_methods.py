@@ -1,7 +1,5 @@
 """`spinlearn fit`: the method, and what else settles an answer, by options."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

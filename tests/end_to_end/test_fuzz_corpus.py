@@ -1,7 +1,5 @@
 """Files that were once treated badly, and the fuzzer's own eyes."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The default's answers, and those of the paper's rule, are as they were when they were stored."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

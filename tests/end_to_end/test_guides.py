@@ -1,7 +1,5 @@
 """Every snippet of the guides runs: Python in order in one namespace, console lines as commands."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

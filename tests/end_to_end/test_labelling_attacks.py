@@ -1,7 +1,5 @@
 """Labelling is closed to others: what is refused, and that the server goes on."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import itertools

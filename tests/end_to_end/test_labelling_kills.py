@@ -1,7 +1,5 @@
 """A server that is killed at any moment: no label that it acknowledged is missing afterwards."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import random

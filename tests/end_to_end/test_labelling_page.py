@@ -1,7 +1,5 @@
 """Labelling in a real headless Chromium: what a person sees and does."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

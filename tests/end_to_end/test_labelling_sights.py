@@ -1,7 +1,5 @@
 """What is shown of points while they are labelled, in a real headless Chromium."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The folder of a large set, with sizes from which a set is large lowered."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

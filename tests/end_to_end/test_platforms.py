@@ -1,7 +1,5 @@
 """Nothing rests on the machine's own encoding, newlines or calls."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

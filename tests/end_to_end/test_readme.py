@@ -1,7 +1,5 @@
 """The README: its snippet runs and says what it says, and it stays a screen and a half."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`spinlearn reproduce` in its smallest form: files, claims, resumption, the number of cores."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Runs and the file system: two at once, a killed one, a full disk."""
 
-from __future__ import annotations
-
 import os
 import platform
 import signal

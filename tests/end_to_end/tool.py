@@ -1,7 +1,5 @@
 """Run the command line as a user does: in a fresh process."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import errno

@@ -1,7 +1,5 @@
 """`make fuzz`: so many damaged files, dealt out to workers; the bad ones are kept."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -3,8 +3,6 @@
 python -m tests.fuzz.kills --times 50        of every engine in turn; `make fuzz` does it too
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import subprocess

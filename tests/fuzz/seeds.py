@@ -1,7 +1,5 @@
 """Undamaged files of every kind, small, each with the command that reads it."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from dataclasses import dataclass

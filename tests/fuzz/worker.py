@@ -4,8 +4,6 @@ It says before each which one it is, so that whoever started it knows what ended
 of the processor: a busy machine makes nothing hang.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """Belief propagation is exact on forests, keeps every invariance, and knows its own derivative."""
 
-from __future__ import annotations
-
 import warnings
 
 import networkx as nx

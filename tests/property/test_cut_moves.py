@@ -1,7 +1,5 @@
 """alpha-expansion and swap against all labellings and all moves of small models."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import repeat
 

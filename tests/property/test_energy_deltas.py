@@ -1,7 +1,5 @@
 """Kernels change the energy by what PottsModel.energy says, for every energy of the package."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

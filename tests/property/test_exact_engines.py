@@ -1,7 +1,5 @@
 """The exact engines agree with each other on random models, and with closed forms."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

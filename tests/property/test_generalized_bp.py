@@ -1,7 +1,5 @@
 """Laws of generalized belief propagation: exact on trees of regions, better than edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

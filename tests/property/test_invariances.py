@@ -1,7 +1,5 @@
 """Names of classes, numbers of nodes and units of energy mean nothing to engines without dice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The minimum cut against enumeration and SciPy; the lattice of all minimum cuts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The paper's decision rule against the same rule in plain loops, on random averages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The site as `make docs` has built it: its pages, what they point to, a server for a browser."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the built site holds: links, the inventory of names, the gallery, the explorers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every page of the built site in Chromium: `make docs-test`, after `make docs`."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

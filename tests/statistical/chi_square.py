@@ -5,8 +5,6 @@ Draws are independent, so there is no burn-in: the statistic of a right move fol
 has a twin with a planted error, which must fail.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

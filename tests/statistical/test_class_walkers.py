@@ -1,7 +1,5 @@
 """Moves under class-level terms keep the exact law, and twins with a planted error do not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

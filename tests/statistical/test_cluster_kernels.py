@@ -1,7 +1,5 @@
 """Clusters, offers to single nodes and exchanges keep the Boltzmann law; a planted bug does not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Swendsen-Wang sweeps of the multicanonical engine keep the exact law."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a sampler may be asked, what it says of itself, and where its limits hold."""
 
-from __future__ import annotations
-
 import time
 import warnings
 

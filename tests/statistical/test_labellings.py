@@ -1,7 +1,5 @@
 """Drawn labellings follow the Boltzmann law, exactly drawn or cooled, and a planted error shows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

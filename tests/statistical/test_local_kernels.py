@@ -4,8 +4,6 @@ Exact draws of a model with 25-81 labellings are moved once and compared with th
 are twins with a planted error: see `chi_square`.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

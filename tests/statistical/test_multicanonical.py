@@ -1,7 +1,5 @@
 """The multicanonical engine against exact answers, and its promises about runs."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Error bars against exact answers of 10,000 and 100,000 nodes, as for small models."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """PairAgreement: C_ij against exact answers, its error bars, its limits, and when it is stopped."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Population annealing against exact answers; what it refuses and how it stops."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Replica exchange and its one-replica cases against exact answers, within their error bars."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

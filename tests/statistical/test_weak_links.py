@@ -3,8 +3,6 @@
 One that takes all couplings for multiples of the smallest has all energies in one bin.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Blocks of messages: together they are one propagation; without exchange they are not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

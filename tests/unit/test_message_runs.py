@@ -1,7 +1,5 @@
 """Belief propagation as users meet it: settings, stops, checkpoints, odd models, classification."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Choices made for the user: evidence, resolution, walks, new classes, temperature."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """minimize and its methods: choices, refusals, ties, determinism, annealing and the noisy vote."""
 
-from __future__ import annotations
-
 import pickle
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """PottsModel: its energy is the formula, its arrays are checked, private and read-only."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """The energy `modularity` is Newman's Q up to a factor; what counts in the sizes of classes."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Multilevel minimisation: contraction keeps energies, results are local minima, never above."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

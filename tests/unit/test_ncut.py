@@ -1,7 +1,5 @@
 """Normalised cut: the least cut where it can be listed, and scikit-learn's spectral clustering."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a notebook shows of results: right counts, all text escaped."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Names in files: those that cannot be written are refused, formulas are disarmed and join back."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

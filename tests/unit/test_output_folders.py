@@ -1,7 +1,5 @@
 """Output folders: whole or not at all, of one answer alone, refused before anything is computed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Verdicts follow from the numbers: each turns when its numbers do; no numbers, no verdict."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

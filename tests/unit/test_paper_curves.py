@@ -1,7 +1,5 @@
 """Counts of figure 2 from noisy averages: error bars reach the exact count, a bias is seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

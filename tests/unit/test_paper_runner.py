@@ -1,7 +1,5 @@
 """Cells: computed once, kept whole, the same whatever the order, the cores, the interruptions."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

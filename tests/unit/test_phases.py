@@ -1,7 +1,5 @@
 """The phases of models whose phases are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The matplotlib plots show the numbers of the result, and its HTML escapes text."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest

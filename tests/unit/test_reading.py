@@ -1,7 +1,5 @@
 """Reading files: what becomes a feature, a label, an id, an edge, and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import os
 

@@ -1,7 +1,5 @@
 """Loaders of the real data: where they look, what they refuse, what they return."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reference lists every public name once, and nothing else; guides name all there is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The text of the reference: every public name says what it takes, and its example runs."""
 
-from __future__ import annotations
-
 import doctest
 import enum
 import inspect

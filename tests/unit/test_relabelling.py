@@ -1,7 +1,5 @@
 """Answers to other labels about the same points: the same as from the beginning, or quicker."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 

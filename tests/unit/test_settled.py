@@ -1,7 +1,5 @@
 """The rule that ends a run when calls are settled, on ladders whose noise is known."""
 
-from __future__ import annotations
-
 from functools import partial
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The spectral graph transducer against its eigenvalue formulation, solved densely."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import eigh, eigvals

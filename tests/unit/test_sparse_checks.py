@@ -1,7 +1,5 @@
 """Malformed matrices in files end in a line that says where, before any library reads them."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

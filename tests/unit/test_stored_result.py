@@ -1,7 +1,5 @@
 """model.npz: what was saved is loaded; another version, shape or kind of value is refused."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from dataclasses import replace

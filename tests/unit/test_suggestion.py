@@ -1,7 +1,5 @@
 """Suggestions: gains against closed forms, spread batches, and better labels than at random."""
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Super-paramagnetic clustering: known phases, the dendrogram's laws, and the original code."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

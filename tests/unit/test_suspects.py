@@ -1,7 +1,5 @@
 """Suspect labels: left-out laws against a dense inverse, planted errors found, others spared."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables as people have them: what becomes a feature, what does not, and that it is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

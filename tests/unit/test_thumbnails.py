@@ -1,7 +1,5 @@
 """What a point looks like, and what is read for someone who labels."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Figure 1 d-f: with seven evenly spread labels only the minimum cut fails, with ten LGC and SGT too.
 """
 
-from __future__ import annotations
-
 import resource
 
 import numpy as np

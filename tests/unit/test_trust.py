@@ -1,7 +1,5 @@
 """No rule chooses a temperature that is not sampled well, and an answer there says so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Unseen points: exact where a point is a leaf, calibrated and linear in memory elsewhere."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
