@@ -82,11 +82,12 @@ def grid_graph(height: int, width: int, weights: np.ndarray | None = None) -> Gr
     return Graph(height * width, np.concatenate([right, down]), weights)
 
 
-def grids(count: int, height: int, width: int, links=(), alone: int = 0) -> Graph:
-    """Square lattices side by side, links between their nodes, and nodes without any edge."""
-    size, one = height * width, grid_graph(height, width).edges
-    edges = np.concatenate([*(one + size * k for k in range(count)), np.reshape(links, (-1, 2))])
-    return Graph(count * size + alone, edges.astype(int))
+def grids(count: int, height: int, width: int, links=(), weights=1.0, alone: int = 0) -> Graph:
+    """Lattices side by side, links of these weights between them, and nodes without any edge."""
+    size, one = height * width, np.array(grid_graph(height, width).edges)
+    inside = np.concatenate([one + size * k for k in range(count)]).tolist()
+    each = np.concatenate([np.ones(len(inside)), np.broadcast_to(weights, len(links))])
+    return Graph(count * size + alone, [*inside, *links], each)
 
 
 def cliques(*sizes: int, links=(), weights=1.0) -> Graph:

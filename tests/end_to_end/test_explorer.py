@@ -115,12 +115,6 @@ def labels_csv(driver):
     return driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
 
 
-def chip_of(driver, name):
-    """The entry of the legend that begins so."""
-    chips = driver.find_elements("css selector", "#legend button")
-    return next(chip for chip in chips if chip.text.startswith(name))
-
-
 def over_point(driver, point):
     """The mouse on its way to a point."""
     settle(driver)
@@ -141,11 +135,6 @@ def press(driver, *keys):
     painted(driver)
 
 
-def press_with_shift(driver, key):
-    ActionChains(driver).key_down(Keys.SHIFT).send_keys(key).key_up(Keys.SHIFT).perform()
-    painted(driver)
-
-
 @pytest.fixture
 def page(driver, blocks, tmp_path):
     """The explorer of the three blocks, freshly opened; in the end no complaint, no request."""
@@ -158,10 +147,8 @@ def page(driver, blocks, tmp_path):
 
 def test_the_network_log_and_the_console_are_watched(driver, tmp_path):
     """The twin of the checks above: a page that does ask and does complain is caught."""
-    bad = tmp_path / "bad.html"
-    bad.write_text(
-        "<html data-ready=true><img src='http://127.0.0.1:9/x.png'><script>nope()</script>"
-    )
+    bad, asks = tmp_path / "bad.html", "<img src='http://127.0.0.1:9/x.png'>"
+    bad.write_text(f"<html data-ready=true>{asks}<script>nope()</script>")
     show(driver, bad)
     until(lambda: "http://127.0.0.1:9/x.png" in requests_made(driver))
     assert any("nope" in line for line in complaints(driver))
@@ -189,22 +176,19 @@ def test_slider_recolours_the_map(page, blocks):
 
 def test_input_in_a_burst_is_painted_once_as_it_stands_in_the_end(page, blocks):
     last = len(blocks.content.answer.profile.temperatures) - 1
-    paints = page.execute_script(
-        """
-        const { map, settled } = window.spinlearnExplorer;
-        const slider = document.getElementById('slider');
-        const own = map.paint;
-        let paints = 0;
-        map.paint = function (...given) { paints++; return own.apply(this, given); };
-        for (let k = 0; k < 40; k++) {
-          slider.value = k % 2 ? arguments[0] : 0;
-          slider.dispatchEvent(new Event('input', { bubbles: true }));
-        }
-        return settled().then(() => paints);
-        """,
-        last,
-    )
-    assert paints == 1
+    burst = """
+    const { map, settled } = window.spinlearnExplorer;
+    const slider = document.getElementById('slider');
+    const own = map.paint;
+    let paints = 0;
+    map.paint = function (...given) { paints++; return own.apply(this, given); };
+    for (let k = 0; k < 40; k++) {
+      slider.value = k % 2 ? arguments[0] : 0;
+      slider.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+    return settled().then(() => paints);
+    """
+    assert page.execute_script(burst, last) == 1
     assert text(page, "#now") == "T = ∞"
     assert text(page, "#selection h2") == "Calls at T = ∞"
 
@@ -285,7 +269,8 @@ def test_outliers_have_a_name_a_mark_and_a_card(page, blocks):
     assert text(page, "#point-outcome") == text(page, "#point-status") == "outlier"
     assert text(page, "#point-confidence") == "confidence 0.50"
     count = int(np.sum(found.status[row] == Status.OUTLIER))
-    chip_of(page, "outlier").click()
+    chips = page.find_elements("css selector", "#legend button")
+    next(chip for chip in chips if chip.text.startswith("outlier")).click()
     assert text(page, "#selection h2").startswith("Outlier ")
     assert text(page, "#group-size") == str(count)
     filters = page.find_elements("css selector", "#filters button")
@@ -317,9 +302,8 @@ def test_the_tip_tells_call_status_and_confidence(page, blocks):
     over_point(page, point).perform()
     name, call, status, sure = blocks.table(row).rows[point][:4]
     until(lambda: page.find_element("id", "tip").is_displayed())
-    assert text(page, "#tip").split("\n") == [
-        name, f"{call} · {status} · confidence {float(sure):.2f}"
-    ]  # fmt: skip
+    said = f"{name}\n{call} · {status} · confidence {float(sure):.2f}"
+    assert text(page, "#tip") == said
 
 
 def test_calls_come_before_the_curves(page, blocks):
@@ -558,7 +542,8 @@ def test_filter_theme_and_keys(page, blocks):
 
 def test_points_are_picked_by_keys_alone(page, blocks):
     def walk(arrow):
-        press_with_shift(page, arrow)
+        ActionChains(page).key_down(Keys.SHIFT).send_keys(arrow).key_up(Keys.SHIFT).perform()
+        painted(page)
         return place_of[text(page, "#point-id")]
 
     places = blocks.content.layouts[0].coordinates
@@ -671,10 +656,8 @@ def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path, monk
         show(driver, path)
         for row in (0, case.content.answer.row):
             driver.execute_script(SET_ROW, row)
-            inner, outer = driver.execute_script(
-                "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"
-            )
-            assert inner <= outer
+            root = "document.documentElement"
+            assert driver.execute_script(f"return {root}.scrollWidth <= {root}.clientWidth")
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ from tests.end_to_end.tool import (
 LEUKEMIA = Path(__file__).parents[3] / "shared" / "data" / "armstrong2002_mll.csv.gz"
 
 
-def table_of(name: str, per_class: int, n_points: int | None = None) -> tuple[pd.DataFrame, list]:
-    """A scikit-learn set as a table with a few labels, and the true names."""
+def written(folder: Path, name: str, per_class: int, n_points: int | None = None):
+    """A scikit-learn set with a few labels as data.csv in a folder; that table, the true names."""
     data = getattr(datasets, f"load_{name}")()
     n = len(data.data)
     rows = np.sort(np.random.default_rng(0).choice(n, n_points or n, replace=False))
@@ -44,14 +44,8 @@ def table_of(name: str, per_class: int, n_points: int | None = None) -> tuple[pd
     frame = pd.DataFrame(data.data[rows], columns=[f"x{k}" for k in range(data.data.shape[1])])
     frame.insert(0, "label", some_labels(names, per_class, nothing=""))
     frame.insert(0, "name", [f"row {k}" for k in range(len(rows))])
-    return frame, names.tolist()
-
-
-def written(folder: Path, *which) -> tuple[pd.DataFrame, list]:
-    """The same, as data.csv in a folder."""
-    frame, truth = table_of(*which)
     frame.to_csv(folder / "data.csv", index=False)
-    return frame, truth
+    return frame, names.tolist()
 
 
 def same_files(one: Path, other: Path) -> None:
@@ -104,22 +98,19 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
         part = (float(row["t_low"]), float(row["t_high"]), row["call"])
         by_id.setdefault(row["id"], []).append(part)
     assert list(by_id) == [str(k + 1) for k in range(150)]  # ids are row numbers
-    for parts in by_id.values():
-        assert parts[0][0] == 0
-        assert parts[-1][1] == 1
+    calls = {r["id"]: r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")}
+    temperature = Result.load(tmp_path / "out").temperature
+    for name, parts in by_id.items():
+        assert (parts[0][0], parts[-1][1]) == (0, 1)
         for before, after in pairwise(parts):
             assert before[1] == after[0]
             assert before[2] != after[2]
-    calls = {r["id"]: r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")}
-    answer = Result.load(tmp_path / "out")
-    for name, parts in by_id.items():
-        here = [c for low, high, c in parts if low <= answer.temperature <= high]
-        assert calls[name] in here
+        assert calls[name] in [c for low, high, c in parts if low <= temperature <= high]
 
 
 def test_kinds_of_files_are_read_alike(tmp_path):
     frame, _ = written(tmp_path, "iris", 3)
-    X = frame[[c for c in frame if c.startswith("x")]].to_numpy()
+    X = frame.filter(like="x").to_numpy()
     frame.to_csv(tmp_path / "data.tsv", sep="\t", index=False)
     (tmp_path / "data.csv.gz").write_bytes(gzip.compress((tmp_path / "data.csv").read_bytes()))
     frame.to_parquet(tmp_path / "data.parquet")
@@ -199,10 +190,10 @@ def test_the_maps_are_neighbours_and_principal_components_and_can_be_made_again(
     quick = ("--temperature", "auto:grid=0,0.5", "--out", "out")
     worked("fit", "data.csv", "--labels", "label", "--id", "name", *quick, cwd=tmp_path)
     report = tmp_path / "out" / "report.html"
-    first, *others = [layout["name"] for layout in layouts_of(report)]
+    first, other = [layout["name"] for layout in layouts_of(report)]
     assert first in ("neighbours", "UMAP")
-    assert others == ["PCA"]
-    features = frame[[c for c in frame if c.startswith("x")]].to_numpy()
+    assert other == "PCA"
+    features = frame.filter(like="x").to_numpy()
     standard = (features - features.mean(axis=0)) / features.std(axis=0)
     expected = np.abs(PCA(2).fit_transform(standard))
     stored = Result.load(tmp_path / "out")
@@ -254,7 +245,8 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path, monkeypatch
         command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     checkpoint = tmp_path / ".out.checkpoint.npz"
-    until(lambda: run.poll() is not None or _phase(checkpoint) == "production")
+    until(lambda: checkpoint.exists() or run.poll() is not None)
+    until(lambda: run.poll() is not None or _header(checkpoint)["phase"] == "production")
     run.send_signal(signal.SIGINT)
     out, err = run.communicate()
     assert run.returncode == 130, out + err
@@ -300,10 +292,6 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     worked(*command, "--out", "out", "--resume", cwd=tmp_path)
     same_files(tmp_path / "out", tmp_path / "whole")
     assert not checkpoint.exists()  # errors may be large, but more time would not help
-
-
-def _phase(checkpoint: Path) -> str:
-    return _header(checkpoint)["phase"] if checkpoint.exists() else "none"
 
 
 def _header(checkpoint: Path) -> dict:

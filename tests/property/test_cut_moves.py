@@ -12,7 +12,7 @@ from spinlearn.engines.sampling.run import least_energy
 from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, isolation_bound
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import labels_at
+from tests.conftest import cliques, labels_at
 from tests.cut_models import all_labellings, ferromagnets
 
 
@@ -111,10 +111,7 @@ def test_no_labelling_lies_below_the_isolation_bound(model):
 
 def test_the_bound_proves_separate_classes_exact_and_stays_open_where_classes_meet():
     """Three cliques joined by weak bonds; a node between three labels is the known gap of 3/4."""
-    cliques = [(3 * k + i, 3 * k + j) for k in range(3) for i in range(3) for j in range(i)]
-    edges = [(j, i) for i, j in cliques] + [(0, 3), (4, 6)]
-    weights = dict.fromkeys(edges, 1.0) | {(0, 3): 0.1, (4, 6): 0.1}
-    graph = Graph(9, list(weights), list(weights.values()))
+    graph = cliques(3, 3, 3, links=[(0, 3), (4, 6)], weights=0.1)
     model = PottsModel(graph, 3, clamped=labels_at({0: 0, 3: 1, 6: 2}, 9))
     found = alpha_expansion(model, bound=True)
     assert found.exact

@@ -7,6 +7,7 @@ from spinlearn.engines.sampling.move_sets import regions_of
 from spinlearn.engines.sampling.walkers import ClusterWalkers
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
+from tests.conftest import cliques
 from tests.statistical.chi_square import FAIL, PASS, Configurations, p_value
 
 pytestmark = pytest.mark.slow
@@ -67,14 +68,10 @@ def test_cluster_moves_keep_the_law(move, q, fields):
 def test_a_blob_leaves_its_neighbours_by_one_redraw():
     # Two cliques of 8, 20 weak edges between them, a label in each: to part them, a sweep has to
     # draw no bond on any of the 20, which happens once in e^12 times.
-    cliques = [(i + c, j + c) for c in (0, 8) for i in range(8) for j in range(i)]
     weak = [(i, 8 + (i + d) % 8) for i in range(8) for d in range(3)][:20]
-    graph = Graph(
-        18,
-        [*cliques, *weak, *[(16, i) for i in range(8)], *[(17, 8 + i) for i in range(8)]],
-        [3.0] * 56 + [0.6] * 20 + [1.5] * 16,
-    )
-    model = PottsModel(graph, 2, clamped=[*[-1] * 16, 0, 1])
+    held = [(16 + c, 8 * c + i) for c in range(2) for i in range(8)]
+    graph = cliques(8, 8, 1, 1, links=[*weak, *held], weights=[0.2] * 20 + [0.5] * 16)
+    model = PottsModel(graph.with_weights(3 * graph.weights), 2, clamped=[*[-1] * 16, 0, 1])
     moved = {}
     for name, regions in (("sweeps", []), ("redraws", [np.arange(8), np.arange(8, 16)])):
         group = ClusterWalkers(model, np.random.SeedSequence(3), 200)

@@ -8,20 +8,8 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.ensemble import RandomForestClassifier
 
-from spinlearn import KNN, Graph, PottsClassifier, Result, TemperatureRule
+from spinlearn import KNN, Graph, PottsClassifier, Result, TemperatureRule, constants
 from spinlearn.answers.temperature import calibrated_temperature, temperature_scale, transition
-from spinlearn.constants import (
-    DOUBT,
-    FACTORS,
-    FAINT,
-    LEAST,
-    PER_SIZE,
-    PER_WEAKNESS,
-    REACH,
-    SHARE_STEP,
-    SHARPNESS,
-    SPLIT,
-)
 from spinlearn.datasets import three_waves
 from spinlearn.default import new_classes
 from spinlearn.default.average import PhaseModels, cavity_laws, label_groups, learnt
@@ -69,7 +57,7 @@ def walked(graph, labels, temperature):
 
 def mixed_laws(graph, labels, temperature, features):
     """Phase at each temperature, walk and features for these labels, by exact or direct means."""
-    ladder = [factor * temperature for factor in FACTORS]
+    ladder = [factor * temperature for factor in constants.FACTORS]
     phases = JunctionTree().run(walked(graph, labels, temperature), ladder).marginals
     everywhere = slice(None)
     return [*phases, walk_law(graph, labels, 2), features.law(labels, 2, everywhere)]
@@ -83,7 +71,7 @@ def test_the_average_is_the_posterior_mean_over_temperatures_and_shares():
     models = PhaseModels(graph, 2, temperature)
     found = learnt(models, labels, features=features, resolutions=(0.0,))
     likely = {}
-    for t in range(len(FACTORS)):
+    for t in range(len(constants.FACTORS)):
         for g in np.ndindex(6, 6, 6):
             if sum(g) <= 5:
                 likely[t, (5 - sum(g)) / 5, g[0] / 5, g[1] / 5, g[2] / 5] = 0.0
@@ -93,25 +81,26 @@ def test_the_average_is_the_posterior_mean_over_temperatures_and_shares():
         laws = mixed_laws(graph, others, temperature, features)
         for t, *shares in likely:
             p = np.tensordot(shares, [laws[t], laws[-2], laws[-1], np.full((8, 2), 0.5)], axes=1)
-            likely[t, *shares] += np.log(np.maximum(p[group, labels[group]], LEAST)).sum()
+            likely[t, *shares] += np.log(np.maximum(p[group, labels[group]], constants.LEAST)).sum()
     evidence = np.logaddexp.reduce(list(likely.values())) - np.log(len(likely))
     model = walked(graph, labels, temperature)
     given = np.flatnonzero(labels >= 0)
-    for t, factor in enumerate(FACTORS):
+    for t, factor in enumerate(constants.FACTORS):
         T = factor * temperature
         cavity = cavity_laws(model, JunctionTree().run(model, [T]).marginals[0], T)
-        added = np.log(np.maximum(cavity[given, labels[given]], LEAST)).sum()
+        added = np.log(np.maximum(cavity[given, labels[given]], constants.LEAST)).sum()
         for key in likely:
-            likely[key] += added * (key[0] == t) - key[4] / SHARE_STEP / len(FACTORS)
+            likely[key] += added * (key[0] == t)
     keys = np.array(list(likely))
-    weights = np.exp(np.array(list(likely.values())) - max(likely.values()))
+    scores = np.array(list(likely.values())) - keys[:, 4] / constants.SHARE_STEP
+    weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     assert found.n_judged == 4
     assert found.log_evidence == pytest.approx(evidence, abs=1e-2)
     assert found.walk == pytest.approx(weights @ keys[:, 2], abs=2e-3)
     assert found.features == pytest.approx(weights @ keys[:, 3], abs=2e-3)
     assert found.guessing == pytest.approx(weights @ keys[:, 4], abs=2e-3)
-    for t in range(len(FACTORS)):
+    for t in range(len(constants.FACTORS)):
         expected = (weights * (keys[:, 0] == t)) @ keys[:, 1]
         assert found.phase[0, t] == pytest.approx(expected, abs=2e-3)
 
@@ -279,7 +268,7 @@ def arriving(graph, labels, steps):
     visits = np.linalg.solve(np.eye(free.sum()) - step[np.ix_(free, free)],
                              step[np.ix_(free, ~free)] @ ends)  # fmt: skip
     sent = visits.mean(axis=0)
-    doubt = DOUBT / (DOUBT + np.bincount(labels[~free]) - 1)
+    doubt = constants.DOUBT / (constants.DOUBT + np.bincount(labels[~free]) - 1)
     return visits / (sent**doubt * sent.mean() ** (1 - doubt))
 
 
@@ -290,12 +279,12 @@ def test_walks_end_at_labels_and_the_fewer_there_are_the_less_their_number_says(
     known = np.repeat([0, 1, 1], n_labels)  # one class has twice as many
     labels = labels_at(dict(enumerate(known)), 40)
     free = labels < 0
-    share = arriving(graph, labels, REACH * np.sqrt(40)) + FAINT
+    share = arriving(graph, labels, constants.REACH * np.sqrt(40)) + constants.FAINT
     expected = -1.5 * np.log(share / share.sum(axis=1, keepdims=True))
     fields = walk_fields(graph, labels, 2, 1.5)
     np.testing.assert_allclose(fields[free], expected, atol=1e-4)
     np.testing.assert_array_equal(fields[~free], 0.0)
-    power = arriving(graph, labels, 1e4) ** SHARPNESS
+    power = arriving(graph, labels, 1e4) ** constants.SHARPNESS
     law = walk_law(graph, labels, 2)
     expected = power / power.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(law[free], expected, atol=5e-3)
@@ -336,7 +325,7 @@ def test_the_sum_over_the_tree_is_that_of_all_colourings():
     k = one.tree.n_modules
     size = one.sizes[k:] * 2 / 36
     weakness = one.usual(2, 2, new_classes.N_USUAL) - one.log_kappa
-    logit = SPLIT + PER_WEAKNESS * weakness + PER_SIZE * np.log(size)
+    logit = constants.SPLIT + constants.PER_WEAKNESS * weakness + constants.PER_SIZE * np.log(size)
     total, expected = np.zeros(len(THETA)), np.zeros((len(one.sizes), len(THETA)))
     for g, (theta, offset) in enumerate(zip(THETA, OFFSET, strict=True)):
         split = {k + i: 1 / (1 + np.exp(-x - offset)) for i, x in enumerate(logit)}
@@ -516,8 +505,7 @@ def test_a_reduction_is_that_of_the_training_points():
     kept = Reduction.of(X, 3)
     np.testing.assert_allclose(kept.apply(X).mean(axis=0), 0.0, atol=1e-9)
     np.testing.assert_allclose(kept.components @ kept.components.T, np.eye(3), atol=1e-9)
-    assert checked_components(None, 40, 200) is None
-    assert checked_components(500, 40, 200) is None
+    assert checked_components(None, 40, 200) is checked_components(500, 40, 200) is None
     with pytest.raises(InvalidInputError, match="not a number of components"):
         checked_components(0, 40, 200)
 

@@ -9,14 +9,9 @@ from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph, grids
 
 
-def two_grains(weak: float) -> PottsModel:
-    """Two 5 x 6 lattices joined by one weak edge."""
-    graph = grids(2, 5, 6, [(29, 30)])
-    return PottsModel(graph, 2, couplings=np.where(np.ptp(graph.edges // 30, axis=1), weak, 1.0))
-
-
 def test_two_weakly_joined_grains_pass_through_all_three_phases():
-    run = JunctionTree().run(two_grains(0.05), [2.5, 0.01, 0.3, 0.6, 0.05])
+    model = PottsModel(grids(2, 5, 6, [(29, 30)], 0.05), 2)
+    run = JunctionTree().run(model, [2.5, 0.01, 0.3, 0.6, 0.05])
     found = phases(run)
     assert found.temperatures.tolist() == [0.01, 0.05, 0.3, 0.6, 2.5]
     names = [p.value for p in found.phases]

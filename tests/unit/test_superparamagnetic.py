@@ -18,8 +18,7 @@ from tests.conftest import grid_graph, grids
 
 def joined_lattices(n_lattices=3, weak=0.05):
     """4 x 5 lattices in a row, each joined to the next by one weak edge."""
-    graph = grids(n_lattices, 4, 5, [(20 * k - 1, 20 * k) for k in range(1, n_lattices)])
-    return graph.with_weights(np.where(np.ptp(graph.edges // 20, axis=1) > 0, weak, 1.0))
+    return grids(n_lattices, 4, 5, [(20 * k - 1, 20 * k) for k in range(1, n_lattices)], weak)
 
 
 def exact(**settings):
@@ -48,9 +47,7 @@ def test_temperature_may_be_chosen():
 
 def test_dendrogram_of_lattices_within_lattices():
     # Two pairs: within a pair the joint is 0.1, between the pairs 0.005.
-    graph = joined_lattices(4, weak=0.1)
-    between = np.all(graph.edges == (39, 40), axis=1)
-    graph = graph.with_weights(np.where(between, 0.005, graph.weights))
+    graph = joined_lattices(4, weak=[0.1, 0.005, 0.1])
     model = exact(temperatures=np.geomspace(5e-4, 2, 40)).fit(graph)
     tree = model.tree_
     assert set(tree.members[0]) == {0}

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spinlearn import TemperatureRule
+from spinlearn import PottsClassifier, TemperatureRule, suggest
 from spinlearn.advice.suspects import LeftOut, suspect_labels, suspects
 from spinlearn.constants import FAINT, SHARPNESS
 from spinlearn.default.walks import alpha_of
@@ -137,13 +137,10 @@ def test_planted_labels_on_digits(monkeypatch):
 
 
 def test_a_fitted_classifier_and_its_answer_are_asked_directly():
-    from spinlearn import PottsClassifier, suggest
-
     graph, labels = two_regions()
     labels[14] = 1
-    fitted = PottsClassifier(method="paper", temperature=TemperatureRule(grid=[0.0, 0.5, 1.0])).fit(
-        graph, labels
-    )
+    rule = TemperatureRule(grid=[0.0, 0.5, 1.0])
+    fitted = PottsClassifier(method="paper", temperature=rule).fit(graph, labels)
     expected = suspect_labels(graph, labels, 2)
     assert suspects(fitted) == suspects(fitted.answer_) == expected
     assert [s.point for s in expected] == [14]
