@@ -70,6 +70,9 @@ def test_limits_are_uniform_over_ground_states_and_over_all_states():
     assert run.log_partition[0] == np.inf  # ground energy -2 < 0
     np.testing.assert_allclose(run.log_partition[1], np.log(8))
     np.testing.assert_array_equal(run.heat_capacity, 0.0)
+    held = PottsModel(Graph(2, [(0, 1)], [0.7]), 3, clamped=[0, 2])
+    run = JunctionTree().run(held, [0.0, 1.0, np.inf])
+    np.testing.assert_allclose(run.log_partition, [-np.inf, -0.7, 0.0])
 
 
 def test_ground_state_degeneracy_survives_real_couplings():
