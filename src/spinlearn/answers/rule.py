@@ -178,7 +178,8 @@ def decision_rule(
     threshold = (1 + 1 / q) / 2
     components = grains(equilibrium, row, threshold)
     if small_groups == "join":
-        small = _small(components, classified)
+        small = np.bincount(components)[components] < LEAST_NEW
+        small &= ~np.isin(components, components[classified])
         components = joined(equilibrium, row, components, small, 1 / q)
     # The last column: a new class that is held, whichever.
     present = np.zeros((int(components.max(initial=-1)) + 1, n_classes + 1), dtype=bool)
@@ -194,7 +195,7 @@ def decision_rule(
     status[grown] = Status.GROWN
     status[n_present > 1] = Status.CONFUSED
     if small_groups != "new":
-        outlier = _small(components, classified)
+        outlier = (n_present == 0) & (np.bincount(components)[components] < LEAST_NEW)
         status[outlier] = Status.OUTLIER
         if np.any(outlier):
             outcomes[outlier] = -1 - sets.setdefault((), len(sets))
@@ -226,13 +227,6 @@ def decision_rule(
         preferred = np.argmax(np.where(anchored, p, -1.0), axis=1)
         components = np.where(joining, len(present) + preferred, components).astype(np.int32)
     return RuleOutcome(outcomes, status, margin, components)
-
-
-def _small(components: IntArray, classified: BoolArray) -> BoolArray:
-    """Points of components below LEAST_NEW points that hold no classified one."""
-    sizes = np.bincount(components)
-    named = np.bincount(components, weights=classified) > 0
-    return np.asarray((~named & (sizes < LEAST_NEW))[components])
 
 
 def label_reach(model: PottsModel, n_classes: int) -> tuple[BoolArray, BoolArray]:
