@@ -19,13 +19,12 @@ one more, so that no two names become one.
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,25 +58,19 @@ def step_texts() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class LabelTable:
-    """Column names and rows, all text."""
+    """Column names and rows, all text; so are the other tables of an answer."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def csv(self, heading: bool = True) -> str:
         """The table as comma-separated text, with a heading (RFC 4180 quotes, \\n line ends)."""
-        text = io.StringIO()
-        csv_writer(text).writerows((self.columns, *self.rows) if heading else self.rows)
-        return text.getvalue()
-
-
-def csv_writer(file: IO[str]) -> Any:
-    """Writes rows as all tables have them: \\n ends a line, quotes only where they are needed.
-
-    `csv` quotes a lone \\r only where lines end in \\r\\n; the \\r of the ends is taken off again.
-    """
-    unix: Any = SimpleNamespace(write=lambda line: file.write(line[:-2] + "\n"))
-    return csv.writer(unix, lineterminator="\r\n")
+        lines: list[str] = []
+        # `csv` quotes a lone \r only where lines end in \r\n: the \r of the ends goes again.
+        unix: Any = SimpleNamespace(write=lambda line: lines.append(line[:-2] + "\n"))
+        writer = csv.writer(unix, lineterminator="\r\n")
+        writer.writerows((self.columns, *self.rows) if heading else self.rows)
+        return "".join(lines)
 
 
 def whole_steps(values: FloatArray) -> npt.NDArray[np.uint16]:

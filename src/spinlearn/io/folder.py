@@ -33,7 +33,7 @@ from filelock import FileLock, Timeout
 
 from spinlearn.answers.table import (
     STEPS,
-    csv_writer,
+    LabelTable,
     safe_name,
     whole_steps,
 )
@@ -49,7 +49,7 @@ ANSWER_FILES = (
     "labels.csv", "labels.parquet", "proposals.csv", "profile.csv", "model.npz", "report.html",
 )  # fmt: skip
 MANY = 100_000  # points beyond which the profile is written only where it is asked for
-BLOCK = 200_000  # rows of text held at a time
+BLOCK = 20_000  # points whose rows of text are held at a time
 
 
 def write_answer(target: Path, result: Result, *, profile: bool | None = None) -> list[Path]:
@@ -64,27 +64,29 @@ def write_answer(target: Path, result: Result, *, profile: bool | None = None) -
             files.append(folder / "labels.parquet")
             write_label_parquet(files[-1], result)
         files.append(folder / "proposals.csv")
-        with open(files[-1], "w", encoding="utf-8", newline="") as file:
-            writer = csv_writer(file)
-            writer.writerow(PROPOSAL_COLUMNS)
-            for one in result.proposals:
-                typical, members = (
-                    " ".join(result.ids[k] for k in rows.tolist())
-                    for rows in (one.typical, one.points)
-                )
-                texts = (one.beside, one.apart_text(), one.features_text(), typical, members)
-                size = str(len(one.points))
-                writer.writerow((one.name, f"{one.probability:.4f}", size, *map(safe_name, texts)))
+        rows = []
+        for one in result.proposals:
+            typical, members = (
+                " ".join(result.ids[k] for k in points.tolist())
+                for points in (one.typical, one.points)
+            )
+            texts = (one.beside, one.apart_text(), one.features_text(), typical, members)
+            numbers = f"{one.probability:.4f}", str(len(one.points))
+            rows.append((one.name, *numbers, *map(safe_name, texts)))
+        text = LabelTable(PROPOSAL_COLUMNS, tuple(rows)).csv()
+        files[-1].write_text(text, encoding="utf-8", newline="\n")
         if profile or (profile is None and len(result.ids) <= MANY):
             files.append(folder / "profile.csv")
+            outcomes = np.unique(result.profile.outcomes).tolist()
+            calls = {outcome: safe_name(result.name_of(outcome)) for outcome in outcomes}
             with open(files[-1], "w", encoding="utf-8", newline="") as file:
-                writer = csv_writer(file)
-                writer.writerow(PROFILE_COLUMNS)
-                for point, name in enumerate(result.ids):
-                    for interval in result.profile.intervals(point):
-                        ends = f"{interval.low:.6g}", f"{interval.high:.6g}"
-                        call = safe_name(result.name_of(interval.outcome))
-                        writer.writerow((safe_name(name), *ends, call))
+                for start in range(0, len(result.ids), BLOCK):
+                    lines = tuple(
+                        (safe_name(name), f"{t.low:.6g}", f"{t.high:.6g}", calls[t.outcome])
+                        for point, name in enumerate(result.ids[start : start + BLOCK], start)
+                        for t in result.profile.intervals(point)
+                    )
+                    file.write(LabelTable(PROFILE_COLUMNS, lines).csv(heading=start == 0))
         files += [folder / "model.npz", folder / "report.html"]
         result.save(files[-2])
         result.explore(files[-1], title=str(result.settings.get("data", "spinlearn")))
