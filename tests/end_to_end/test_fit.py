@@ -15,7 +15,7 @@ import pytest
 from sklearn import datasets
 from sklearn.decomposition import PCA
 
-from spinlearn.datasets import two_bands
+from spinlearn.datasets import real, two_bands
 from spinlearn.engines.sampling import run as sampling_run
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.folder import ANSWER_FILES
@@ -31,8 +31,7 @@ from tests.end_to_end.tool import (
     until,
     worked,
 )
-
-LEUKEMIA = Path(__file__).parents[3] / "shared" / "data" / "armstrong2002_mll.csv.gz"
+from tests.unit.test_real_data import DATA, needs_data
 
 
 def written(folder: Path, name: str, per_class: int, n_points: int | None = None):
@@ -300,13 +299,13 @@ def _header(checkpoint: Path) -> dict:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not LEUKEMIA.exists(), reason=f"the leukemia table is not at {LEUKEMIA}")
+@needs_data
 def test_leukemia_finds_the_unlabelled_class(tmp_path):
-    frame = pd.read_csv(LEUKEMIA)
+    frame = pd.read_csv(DATA / real.LEUKEMIA.name)
     frame = frame[frame.split == "train"].drop(columns="split").reset_index(drop=True)
     truth = frame.pop("class").to_numpy(str)
-    frame.insert(0, "known", some_labels(truth, 3, hidden="MLL", nothing=""))
-    frame.to_csv(tmp_path / "leukemia.csv", index=False)
+    known = pd.Series(some_labels(truth, 3, hidden="MLL", nothing=""), name="known")
+    pd.concat([known, frame], axis=1).to_csv(tmp_path / "leukemia.csv", index=False)
     worked(
         "fit", "leukemia.csv", "--labels", "known", "--clip", "100,16000", "--log2",
         "--top-variance", 200, "--temperature", "auto:grid=0:1.2:25", "--out", "out", cwd=tmp_path,

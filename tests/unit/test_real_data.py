@@ -11,7 +11,7 @@ from spinlearn.errors import DataFileError, InvalidInputError
 
 FOLDERS = [os.environ.get("SPINLEARN_DATA", ""), Path(__file__).parents[2] / "../shared/data"]
 DATA = next((Path(f) for f in FOLDERS if f and (Path(f) / real.LEUKEMIA.name).is_file()), None)
-needs_data = pytest.mark.skipif(DATA is None, reason="the real data is not on this machine")
+needs_data = pytest.mark.skipif(DATA is None, reason="SPINLEARN_DATA names no folder of real data")
 
 
 @pytest.mark.parametrize(
