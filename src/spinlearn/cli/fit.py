@@ -82,11 +82,13 @@ def fit(
         spinlearn fit edges/ --edges --labels-file labels.csv --labels class --scheduler
         tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
+    from spinlearn.engines import make_engine
     from spinlearn.engines.checkpoint import refuse_existing
     from spinlearn.files.atomic_write import leftovers
     from spinlearn.io.folder import only_run, write_answer
     from spinlearn.io.reading import read_dataset
-    from spinlearn.workflows.fitting import Fitting, configured_engine, predicted_cost
+    from spinlearn.workflows.cluster import BlockPropagation
+    from spinlearn.workflows.fitting import Fitting, predicted_cost
 
     if (blocks is not None and scheduler is None) or (parts is not None and blocks is None):
         raise InvalidInputError(
@@ -102,7 +104,16 @@ def fit(
         whole = out.resolve()
         checkpoint = whole.with_name(f".{whole.name}.checkpoint.npz")
         finished = whole.with_name(f".{whole.name}.finished.npz")
-        engine = configured_engine(settings["engine"], checkpoint, blocks, parts)
+        name = settings["engine"]
+        if blocks is not None and name not in ("auto", BlockPropagation.name):
+            raise InvalidInputError(
+                f"--blocks shares out belief propagation, not {name!r}: leave one out"
+            )
+        engine: Any = make_engine(name)
+        if blocks is not None:
+            engine = BlockPropagation(n_blocks=blocks, folder=parts)
+        if hasattr(engine, "checkpoint"):  # it can save its run
+            engine.checkpoint = checkpoint
         for left in leftovers(checkpoint):
             left.unlink(missing_ok=True)
         if checkpoint.exists() and not resume:
@@ -112,7 +123,7 @@ def fit(
             )
         saved = checkpoint if checkpoint.exists() else finished
         if resume and not hasattr(engine, "checkpoint"):
-            refuse_existing(saved, f"engine {settings['engine']}")
+            refuse_existing(saved, f"engine {name}")
         dataset = read_dataset(data, read)
         if len(dataset.ids) > MANY and settings["method"] != "paper":
             points, graph = dataset.points, dataset.graph

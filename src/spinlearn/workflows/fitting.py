@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -27,7 +26,6 @@ from spinlearn.answers.proposal import ACCEPT, Word
 from spinlearn.classifier import PottsClassifier
 from spinlearn.default import Plan
 from spinlearn.default.average import Average
-from spinlearn.engines import BeliefPropagation, make_engine
 from spinlearn.engines.messages.cooling import SMALL
 from spinlearn.engines.messages.layout import lanes_for
 from spinlearn.errors import (
@@ -43,10 +41,9 @@ from spinlearn.io.dataset import Dataset, prepared
 from spinlearn.io.result import Result
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
-from spinlearn.model.protocols import Callback, Engine, Progress
+from spinlearn.model.protocols import Callback, Progress
 from spinlearn.model.settings import value_of
 from spinlearn.settings import CLASSIFIER, TemperatureRule, check, complete
-from spinlearn.workflows.cluster import BlockPropagation
 
 
 class Fitting:
@@ -213,22 +210,6 @@ def _plain(values: Any) -> Any:
     if isinstance(values, (str, int, float, bool)) or values is None:
         return values
     return str(values)
-
-
-def configured_engine(
-    spec: Any, checkpoint: Path, n_blocks: int | None = None, parts: Path | None = None
-) -> Engine:
-    """The engine of a fit that saves its run, if it can; belief propagation in blocks if asked."""
-    if n_blocks is not None:
-        if spec not in ("auto", BeliefPropagation.name):
-            raise InvalidInputError(
-                f"--blocks shares out belief propagation, not {spec!r}: leave one out"
-            )
-        return BlockPropagation(n_blocks=n_blocks, folder=parts)
-    engine: Any = make_engine(spec)
-    if hasattr(engine, "checkpoint"):
-        engine.checkpoint = checkpoint
-    return engine  # type: ignore[no-any-return]
 
 
 # Settings of the fit that do not hold for the answer after a decision: what they led to is in the
