@@ -40,8 +40,9 @@ little time, at T* of section 6.1 with all labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Self
 
@@ -56,7 +57,7 @@ from spinlearn.default.features import Features, GivenLaw
 from spinlearn.default.walks import Labels, walk_fields, walk_law
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import JunctionTree
-from spinlearn.engines.messages.cooling import quick_marginals
+from spinlearn.engines.messages.replicas import LANES, Places, cooled_together
 from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.graph import Graph
 from spinlearn.model.parallel import SentOnce, each
@@ -134,6 +135,7 @@ def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> float | None:
 
 
 MANY = 5_000  # points from which threads pay
+LARGE = 1e9  # bytes of messages from which one part is treated at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +153,9 @@ class Average:
     chance: bool  # whether it is no larger than that of guessing by the counts of labels
     # (n_states,), of the shares of classes, over hypotheses and left-out groups
     class_errors: FloatArray
-    beliefs: FloatArray | None = None  # (R, T, n, n_states), with all labels, if on all points
+    beliefs: npt.NDArray[np.float32] | None = (
+        None  # (R, T, n, n_states), with all labels, if on all points
+    )
 
     @property
     def weights(self) -> FloatArray:
@@ -201,10 +205,67 @@ class PhaseModels:
         model = energy(self.graph, labels, self.n_states, label_strength=self.label_strength)
         return model.replace(fields=model.fields + fields)
 
-    def beliefs(self, model: PottsModel) -> FloatArray:
-        """b at all FACTORS, (T, n, n_states)."""
+    @cached_property
+    def places(self) -> Places:
+        """Where messages lie, for all these models."""
+        return Places.of(self.graph, self.n_states)
+
+    def beliefs(self, models: Sequence[PottsModel]) -> list[npt.NDArray[np.float32]]:
+        """b of at most LANES models at all FACTORS, (T, n, n_states) each."""
         ladder = [factor * self.temperature for factor in FACTORS]
-        return np.array(quick_marginals(model, ladder, self.seed))
+        return cooled_together(models, ladder, self.places, self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """What is asked of every set of labels: all of them, then each without one group."""
+
+    phase: PhaseModels
+    labels: Labels
+    features: Features | GivenLaw | None
+    resolutions: tuple[float, ...]
+    groups: list[IntArray]
+    fields: tuple[FloatArray, ...] = ()  # of the walks from every set, (n, n_states)
+
+    def without(self, k: int) -> tuple[Labels, IntArray]:
+        """The k-th set of labels, and the labelled points that are left out."""
+        others, group = self.labels.copy(), self.groups[k - 1] if k else self.labels[:0]
+        others[group] = -1
+        return others, group
+
+    def at_once(self, k: int) -> tuple[FloatArray, FloatArray]:
+        """Fields of the walks, and laws of the left-out labels that no phase has a part in.
+
+        (laws, labels of the group, n_states): the walk, the features, guessing.
+        """
+        graph, n_states = self.phase.graph, self.phase.n_states
+        others, group = self.without(k)
+        fields = walk_fields(graph, others, n_states, self.phase.temperature)
+        if k == 0:
+            return fields, np.empty(0)
+        laws = [walk_law(graph, others, n_states)[group]]
+        if self.features is not None:
+            laws.append(self.features.law(others, n_states, group))
+        laws.append(np.full((len(group), n_states), 1 / (int(self.labels.max()) + 1)))
+        return fields, np.array(laws)
+
+    def by_messages(
+        self, pairs: Sequence[tuple[int, int]]
+    ) -> list[tuple[npt.NDArray[np.float32], FloatArray]]:
+        """Phases of pairs (resolution, set of labels), and mean shares of classes (T, n_states).
+
+        Phases (T, points, n_states) of all points for all labels, else of the left-out ones.
+        """
+        labels = [self.without(k) for _, k in pairs]
+        models = [
+            self.phase.model(others, self.resolutions[r], self.fields[k])
+            for (r, k), (others, _) in zip(pairs, labels, strict=True)
+        ]
+        found = self.phase.beliefs(models)
+        return [
+            (b[:, group] if k else b, b.mean(axis=1, dtype=np.float64))
+            for b, (_, k), (_, group) in zip(found, pairs, labels, strict=True)
+        ]
 
 
 def learnt(
@@ -220,49 +281,43 @@ def learnt(
     `check` is called between pieces of work; it may raise to end it.
     """
     graph, n_states, temperature = phase.graph, phase.n_states, phase.temperature
-    beliefs = np.empty((len(resolutions), len(FACTORS), graph.n_nodes, n_states))
-    cavity = np.zeros(beliefs.shape[:2])
-    points, fields = np.flatnonzero(labels >= 0), walk_fields(graph, labels, n_states, temperature)
-    for r, resolution in enumerate(resolutions):
-        check()
-        model = phase.model(labels, resolution, fields)
-        beliefs[r] = phase.beliefs(model)
-        for t, factor in enumerate(FACTORS):
-            judged = cavity_laws(model, beliefs[r, t], factor * temperature)
-            judged = judged[points, labels[points]]
-            cavity[r, t] = np.log(np.maximum(judged, LEAST)).sum()
-    check()
-    groups = label_groups(labels)
+    groups, beside = label_groups(labels), SentOnce(graph)
+    judging = Judging(phase, labels, features, resolutions, groups)
     # Threads, or workers elsewhere, change nothing but the time.
     n_jobs = -1 if len(labels) > MANY else 1
-    task = (phase, labels, features, resolutions)
-    left_out = each(_without, task, groups, n_jobs=n_jobs, beside=SentOnce(graph))
-    return _weighed(labels, groups, left_out, features is not None, resolutions, cavity, beliefs)
-
-
-def _without(
-    task: tuple[PhaseModels, Labels, Features | GivenLaw | None, tuple[float, ...]],
-    group: IntArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Laws of a group of labels that are left out, and mean shares of classes.
-
-    The first is (laws, labels of the group, n_states), the phase at all resolutions and
-    temperatures before the walk, the features and guessing; the second (resolutions, T, n_states).
-    """
-    phase, labels, features, resolutions = task
-    graph, n_states = phase.graph, phase.n_states
-    others = labels.copy()
-    others[group] = -1
-    fields, laws, shares = walk_fields(graph, others, n_states, phase.temperature), [], []
-    for resolution in resolutions:
-        beliefs = phase.beliefs(phase.model(others, resolution, fields))
-        laws += list(beliefs[:, group])
-        shares.append(beliefs.mean(axis=1))
-    laws.append(walk_law(graph, others, n_states)[group])
-    if features is not None:
-        laws.append(features.law(others, n_states, group))
-    laws.append(np.full((len(group), n_states), 1 / (int(labels.max()) + 1)))
-    return np.array(laws), np.array(shares)
+    sets = range(len(groups) + 1)
+    check()
+    fields, judged = zip(*each(Judging.at_once, judging, sets, n_jobs=n_jobs, beside=beside))
+    check()
+    pairs = [(r, k) for r in range(len(resolutions)) for k in sets]
+    n_parts = -(-len(pairs) // LANES)
+    parts = [pairs[k::n_parts] for k in range(n_parts)]
+    size = 8 * LANES * graph.n_edges * n_states
+    found = each(
+        Judging.by_messages, replace(judging, fields=fields), parts,
+        n_jobs=n_jobs if size < LARGE else 1, beside=beside,
+    )  # fmt: skip
+    check()
+    of_pair = {pair: one for part, ones in zip(parts, found) for pair, one in zip(part, ones)}
+    beliefs = np.array([of_pair[r, 0][0] for r in range(len(resolutions))])
+    cavity = np.zeros(beliefs.shape[:2])
+    points = np.flatnonzero(labels >= 0)
+    for r, resolution in enumerate(resolutions):
+        model = phase.model(labels, resolution, fields[0])
+        for t, factor in enumerate(FACTORS):
+            own = cavity_laws(model, beliefs[r, t], factor * temperature)[points, labels[points]]
+            cavity[r, t] = np.log(np.maximum(own, LEAST)).sum()
+    left_out = [
+        (
+            np.concatenate([*(of_pair[r, k][0] for r in range(len(resolutions))), judged[k]]),
+            np.array([of_pair[r, k][1] for r in range(len(resolutions))]),
+        )
+        for k in sets[1:]
+    ]
+    shares = np.array([of_pair[r, 0][1] for r in range(len(resolutions))])
+    return _weighed(
+        labels, groups, left_out, features is not None, resolutions, cavity, beliefs, shares
+    )
 
 
 def _weighed(
@@ -272,7 +327,8 @@ def _weighed(
     has_features: bool,
     resolutions: tuple[float, ...],
     cavity: FloatArray,
-    beliefs: FloatArray,
+    beliefs: npt.NDArray[np.float32],
+    means: FloatArray,
 ) -> Average:
     """Posterior means of all shares."""
     n_phases, steps = cavity.size, round(1 / SHARE_STEP)
@@ -300,7 +356,7 @@ def _weighed(
     phase = weights @ shares[:, 0]
     rest = weights.sum(axis=0) @ shares[:, 1:]
     by_phase = weights.sum(axis=1)
-    means = np.einsum("rtnc->rtc", beliefs).reshape(n_phases, -1) / beliefs.shape[2]
+    means = means.reshape(n_phases, -1)
     mean_share = by_phase @ means
     spread = by_phase @ (means - mean_share) ** 2
     if groups:

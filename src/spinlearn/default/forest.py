@@ -25,11 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh
 from scipy.sparse import coo_array, csr_array, diags_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
-from threadpoolctl import threadpool_limits
 
 from spinlearn.constants import FEW_LINKS, USUAL
 from spinlearn.default.walks import SAMPLE
@@ -42,9 +38,7 @@ from spinlearn.model.potts import PottsModel
 
 TREES = 5  # more change little
 FEWEST = 6  # points: fewer cannot be judged
-DENSE = 400  # points up to which the matrix is dense
-TOLERANCE = 1e-3
-ONE = 1e-9  # below one: second eigenvalues above are those of a group in several pieces
+TOLERANCE = 1e-6  # of eigenvectors: cuts of near equal groups differ by 20 % at 1e-3
 LEAST_PART = 0.2  # of the volume, in the smaller part of a cut
 PART_OF_A_CLASS = 0.1  # of the mean class: smaller groups do not say what is usual
 
@@ -106,9 +100,7 @@ class Forest:
             tree = ModuleTree(graph, seed + k, inner)
             sums = np.concatenate([[0.0], np.cumsum(self.sizes[tree.order])])
             runs = self.matrix[tree.order][:, tree.order]
-            with threadpool_limits(1):  # small matrices: threads would only wait for each other
-                ends = zip(tree.begin[:-1].tolist(), tree.end[:-1].tolist(), strict=True)
-                cuts = np.array([_cut(runs.indptr, runs.indices, runs.data, *run) for run in ends])
+            cuts = _weakest_cuts(runs, tree.begin[:-1], tree.end[:-1])
             weaker = cuts[tree.children].min(axis=1) if len(tree.children) else np.empty(0)
             kappa = (tree.crossing + FEW_LINKS) / (weaker + FEW_LINKS)
             trees.append(SplitTree(tree, sums[tree.end] - sums[tree.begin], np.log(kappa)))
@@ -141,57 +133,14 @@ def weakest_cut(matrix: csr_array, points: npt.NDArray[np.intp]) -> float:
     at.
     """
     inside = matrix[points][:, points]
-    return _cut(inside.indptr, inside.indices, inside.data, 0, len(points))
+    return float(_weakest_cuts(inside, np.zeros(1, np.intp), np.array([len(points)]))[0])
 
 
-def _cut(
-    indptr: npt.NDArray[np.integer],
-    indices: npt.NDArray[np.integer],
-    data: FloatArray,
-    begin: int,
-    end: int,
-) -> float:
-    """The weakest cut of the run of nodes from `begin` to `end` of a matrix in rows."""
-    size = end - begin
-    if size < FEWEST:
-        return 0.0
-    first, last = int(indptr[begin]), int(indptr[end])
-    columns = indices[first:last] - begin
-    kept = (columns >= 0) & (columns < size)
-    rows = np.repeat(np.arange(size), np.diff(indptr[begin : end + 1]))[kept]
-    columns, weights = columns[kept], data[first:last][kept]
-    degrees: FloatArray = np.bincount(rows, weights=weights, minlength=size).astype(np.float64)
-    in_pieces = bool(np.any(degrees == 0))
-    if not in_pieces:
-        roots = 1 / np.sqrt(degrees)
-        values = weights * roots[rows] * roots[columns]
-        if size <= DENSE:
-            normal = np.zeros((size, size))
-            normal[rows, columns] = values
-            found, vectors = eigh(normal, subset_by_index=[size - 2] * 2, check_finite=False)
-            if len(found) == 0:  # LAPACK may lose one of many equal eigenvalues
-                found, vectors = (part[..., -2:] for part in eigh(normal, check_finite=False))
-        else:
-            sparse = csr_array((values, (rows, columns)), shape=(size, size))
-            start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(size)))
-            found, vectors = eigsh(sparse, k=2, which="LA", tol=TOLERANCE, v0=start)
-        in_pieces = found[0] > 1 - ONE
-    if in_pieces:
-        links = csr_array((weights, (rows, columns)), shape=(size, size))
-        _, piece = connected_components(links, directed=False)
-        inner = np.flatnonzero(piece == np.bincount(piece).argmax())
-        largest = links[inner][:, inner]
-        if len(inner) == size or len(inner) < FEWEST:
-            return 0.0
-        return _cut(largest.indptr, largest.indices, largest.data, 0, len(inner))
-    order = np.argsort(vectors[:, 0] * roots, kind="stable")  # by Fiedler's vector, up to sign
-    place = np.empty(size, dtype=np.intp)
-    place[order] = np.arange(size)
-    low, high = np.minimum(place[rows], place[columns]), np.maximum(place[rows], place[columns])
-    change = np.bincount(low, weights=weights / 2, minlength=size)
-    change -= np.bincount(high, weights=weights / 2, minlength=size)
-    across = np.cumsum(change)[:-1]
-    before = np.cumsum(degrees[order])[:-1]
-    smaller = np.minimum(before, degrees.sum() - before)
-    allowed = smaller >= min(LEAST_PART * degrees.sum(), smaller.max())
-    return float(np.min(across[allowed]))
+def _weakest_cuts(
+    matrix: csr_array, begins: npt.NDArray[np.intp], ends: npt.NDArray[np.intp]
+) -> FloatArray:
+    """The same of runs of consecutive points."""
+    from spinlearn.kernels.weak_cuts import weakest_cuts
+
+    arrays = matrix.indptr, matrix.indices, matrix.data
+    return np.asarray(weakest_cuts(*arrays, begins, ends, FEWEST, LEAST_PART, TOLERANCE))

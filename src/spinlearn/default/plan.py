@@ -362,10 +362,8 @@ class Mixture:
             self.report("averaging", 0.6)
             beliefs = average.beliefs
             if beliefs is None or beliefs.shape[3] != self.n_states:
-                beliefs = np.array([
-                    models.beliefs(models.model(self.labels, r, fields))
-                    for r in average.resolutions
-                ])  # fmt: skip
+                own = [models.model(self.labels, r, fields) for r in average.resolutions]
+                beliefs = np.array(models.beliefs(own))
             weighed = [w * beliefs[place] for place, w in np.ndenumerate(average.weights)]
             self.phase = np.asarray(sum(weighed))
         why = "weighed by left-out labels" if average.n_judged else "no label can be left out"

@@ -63,12 +63,14 @@ from spinlearn.kernels.simd import (
     lane_sum,
     larger,
     live_lanes,
+    load_f32x8,
     log,
     other_lanes_sum,
     packed_row,
     row_of,
     set_packed_row,
     set_row,
+    store,
 )
 
 
@@ -164,6 +166,109 @@ def sweep_potts(
         set_row(beliefs, i, belief)
     movement[0] = lane_max(moved)
     movement[1] = lane_max(excess)
+
+
+@njit(cache=True, nogil=True)
+def sweep_replicas(
+    lanes, forth, beta, indptr, neighbors, reverse, unlike, heavy, fields, coefficients, sizes,
+    targets, volumes, messages, beliefs, work, logs, damping, pending, threshold,
+):  # fmt: skip
+    """Update all nodes of several models on one graph, side by side; see `sweep_potts`.
+
+    The lanes of a row are the models, and a state of a node or a message takes a row: number
+    i q + s, or k q + s. `coefficients` (1, lanes), `sizes` (n, lanes), `targets` and `volumes`
+    (q, lanes) are of the class terms; `work` (q (largest degree + 3), lanes) and `logs`
+    (2 q, lanes) are scratch. Couplings are >= 0 and all temperatures the same. Messages, beliefs
+    and `work` are float32, eight lanes a row, and multiplied as such but in `heavy` nodes. Returns
+    the largest change of a message and the number of nodes that were visited.
+    """
+    coefficient = row_of(lanes, coefficients, 0)
+    zero = load_f32x8(beliefs, 0) * 0.0
+    moved = zero
+    q, n, visited = len(targets), len(indptr) - 1, 0
+    running, backward, cavity = len(work) - 3 * q, len(work) - 2 * q, len(work) - q
+    step = 1 if forth else -1
+    for at in range(n):
+        i = at if forth else n - 1 - at
+        if pending[i] < threshold:
+            continue
+        pending[i] = 0.0
+        visited += 1
+        begin, end = indptr[i], indptr[i + 1]
+        if at + 1 < n and pending[i + step] >= threshold:
+            for k in range(indptr[i + step], indptr[i + step + 1]):
+                for line in range(reverse[k] * q // 2, (reverse[k] * q + q - 1) // 2 + 1):
+                    fetch_row(lanes + lanes, messages, line)
+        a = row_of(lanes, sizes, i)
+        top = coefficient * 0.0 - math.inf
+        for s in range(q):
+            others = row_of(lanes, volumes, s) - row_of(lanes, beliefs, i * q + s) * a
+            null = (others - row_of(lanes, targets, s)) * coefficient * a
+            exponent = (row_of(lanes, fields, i * q + s) + null) * -beta
+            if heavy[i]:
+                for k in range(begin, end):  # -ln m, m <= 1
+                    exponent = exponent - log(1.0 / row_of(lanes, messages, k * q + s))
+            set_row(logs, s, exponent)
+            top = larger(top, exponent)
+        for s in range(q):
+            set_row(work, running + s, exp(row_of(lanes, logs, s) - top))
+            store(work, 8 * (backward + s), zero + 1.0)
+        if not heavy[i]:
+            for k in range(begin, end):
+                for s in range(q):
+                    law = load_f32x8(work, 8 * (running + s))
+                    store(work, 8 * ((k - begin) * q + s), law)
+                    law = law * load_f32x8(messages, 8 * (k * q + s))
+                    store(work, 8 * (running + s), law)
+        total = zero
+        for s in range(q):
+            total = total + load_f32x8(work, 8 * (running + s))
+        share = 1.0 / total
+        for s in range(q):
+            store(work, 8 * (running + s), load_f32x8(work, 8 * (running + s)) * share)
+            belief = row_of(lanes, work, running + s)
+            gain = (belief - row_of(lanes, beliefs, i * q + s)) * a
+            set_row(volumes, s, row_of(lanes, volumes, s) + gain)
+            set_row(beliefs, i * q + s, belief)
+        for k in range(end - 1, begin - 1, -1):
+            total = zero
+            if heavy[i]:
+                _heavy_cavity(lanes, messages, k * q, q, logs, work, cavity)
+            for s in range(q):
+                if heavy[i]:
+                    law = load_f32x8(work, 8 * (cavity + s))
+                else:
+                    other = load_f32x8(work, 8 * (backward + s))
+                    law = load_f32x8(work, 8 * ((k - begin) * q + s)) * other
+                    store(work, 8 * (cavity + s), law)
+                    other = other * load_f32x8(messages, 8 * (k * q + s))
+                    store(work, 8 * (backward + s), other)
+                total = total + law
+            share = (1.0 - unlike[k]) / total
+            change = zero
+            for s in range(q):
+                at_message = 8 * (reverse[k] * q + s)
+                old = load_f32x8(messages, at_message)
+                new = load_f32x8(work, 8 * (cavity + s)) * share + unlike[k]
+                new = new + (old - new) * damping
+                store(messages, at_message, new)
+                gap = new - old
+                change = larger(change, larger(gap, gap * -1.0))
+            moved = larger(moved, change)
+            pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
+    return lane_max(moved), visited
+
+
+@njit(cache=True, nogil=True)
+def _heavy_cavity(lanes, messages, row, q, logs, work, cavity):
+    """The law of a node without the message in `row`, in logarithms, up to a factor."""
+    top = row_of(lanes, logs, 0) * 0.0 - math.inf
+    for s in range(q):
+        exponent = row_of(lanes, logs, s) + log(1.0 / row_of(lanes, messages, row + s))
+        set_row(logs, q + s, exponent)
+        top = larger(top, exponent)
+    for s in range(q):
+        set_row(work, cavity + s, exp(row_of(lanes, logs, q + s) - top))
 
 
 @njit(cache=True, nogil=True)

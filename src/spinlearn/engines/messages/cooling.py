@@ -89,30 +89,6 @@ def way_down(model: PottsModel, wanted: Sequence[float]) -> list[float]:
     return way
 
 
-def quick_marginals(
-    model: PottsModel, temperatures: Sequence[float], seed: int = 0
-) -> list[FloatArray]:
-    """Probabilities (n, q) at falling temperatures, of one start that is cooled in haste.
-
-    For choices between models; of states that are alike one wins, which the seed decides.
-    """
-    way: list[float] = []
-    step = ABOVE * mean_field_temperature(model)
-    for temperature in temperatures:
-        while step > NEAR * temperature:
-            way.append(step)
-            step /= STEP
-        way.append(temperature)
-        step = min(step, temperature / STEP)
-    propagation = Propagation(MessageLayout.of(model), Settling(HASTY_TOL, HASTY_SWEEPS))
-    propagation.start(seed)
-    return [
-        propagation.marginals(averaged=False)
-        for temperature, _ in follow(propagation, way)
-        if temperature in temperatures
-    ]
-
-
 def cooled_averages(
     settings: BeliefPropagation,
     model: PottsModel,

@@ -1,0 +1,162 @@
+"""Models on one graph cooled together: their messages lie side by side, a model a lane.
+
+For choices between models, in haste: one start each, cooled from above the mean-field temperature,
+of which only probabilities are kept. What differs between the models are labels and fields, and the
+weight of a quadratic class term; the couplings are those of the graph, >= 0. A label is a field
+that nothing outweighs. Messages are kept in single precision and multiplied in double; nodes wait
+until their messages have changed in some model by a tenth of the largest change (`propagation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from spinlearn.engines.messages.propagation import (
+    DAMPING,
+    HASTY_SWEEPS,
+    HASTY_TOL,
+    NOISE,
+    PATIENCE,
+    PROGRESS,
+)
+from spinlearn.engines.messages.potts import CACHE_LINE
+from spinlearn.model.arrays import FloatArray
+from spinlearn.model.graph import Graph
+from spinlearn.model.phases import mean_field_temperature
+from spinlearn.model.potts import FREE, PottsModel
+
+RESIDUAL_SHARE = 0.3
+LANES = 8  # models side by side
+ABOVE = 1.1  # the mean-field temperature, where nothing is ordered
+STEP = 1.5  # most, between neighbouring temperatures on the way down
+NEAR = 1.1  # no step closer than this above a temperature that is wanted
+HELD = 1e6  # temperatures: the field of a label
+LARGEST_SUM = 80.0  # of J/T at a node, that single precision can hold; e^-87
+LARGEST_EXPONENT = 38.0  # J/T of a message; beyond, two points are one all the same
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Where messages on a graph lie: neighbours close together."""
+
+    order: npt.NDArray[np.int32]  # nodes as they are swept
+    indptr: npt.NDArray[np.int32]
+    neighbors: npt.NDArray[np.int32]
+    reverse: npt.NDArray[np.int32]  # the opposite slot
+    couplings: FloatArray  # of slots
+    temperature: float  # the mean-field temperature
+
+    @classmethod
+    def of(cls, graph: Graph, n_states: int) -> Places:
+        """Of a graph whose weights are the couplings."""
+        n, slots = graph.n_nodes, 2 * graph.n_edges
+        ids = np.arange(slots, dtype=np.int32)
+        whole = csr_array((ids, graph.neighbors, graph.indptr), shape=(n, n))
+        order = reverse_cuthill_mckee(whole, symmetric_mode=True).astype(np.int32)
+        near = whole[order][:, order]
+        near.sort_indices()
+        old = near.data  # the old slot of every new one
+        near = csr_array((ids, near.indices, near.indptr), shape=(n, n))
+        return cls(
+            order=order,
+            indptr=near.indptr.astype(np.int32),
+            neighbors=near.indices.astype(np.int32),
+            reverse=near.T.tocsr().data,
+            couplings=graph.weights[graph.edge_ids[old]],
+            temperature=mean_field_temperature(PottsModel(graph, n_states)),
+        )
+
+
+def way_in_haste(above: float, temperatures: Sequence[float]) -> list[float]:
+    """The falling temperatures with steps between them, from above the mean-field temperature."""
+    way: list[float] = []
+    step = ABOVE * above
+    for temperature in temperatures:
+        while step > NEAR * temperature:
+            way.append(step)
+            step /= STEP
+        way.append(temperature)
+        step = min(step, temperature / STEP)
+    return way
+
+
+def _aligned(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    """An array that begins with a line of the cache, so that no row straddles two."""
+    size = int(np.prod(shape))
+    whole = np.empty(size + CACHE_LINE // 4, dtype=np.float32)
+    first = -whole.ctypes.data % CACHE_LINE // 4
+    return whole[first : first + size].reshape(shape)
+
+
+def cooled_together(
+    models: Sequence[PottsModel],
+    temperatures: Sequence[float],
+    places: Places,
+    seed: int = 0,
+) -> list[npt.NDArray[np.float32]]:
+    """Probabilities (T, n, q) of at most LANES models at falling temperatures above 0.
+
+    Of states that are alike one wins, which the seed decides.
+    """
+    from spinlearn.kernels.messages import sweep_replicas
+
+    count, slots = len(models), len(places.neighbors)
+    n, q = models[0].n_nodes, models[0].n_states
+    lanes = (0,) * LANES
+    fields: npt.NDArray[np.float32] = np.zeros((n, q, LANES), dtype=np.float32)
+    held = np.zeros((n, q, LANES), dtype=bool)
+    coefficients, sizes = np.zeros((1, LANES)), np.zeros((n, LANES))
+    targets = np.zeros((q, LANES))
+    for lane, model in enumerate(models):
+        fields[:, :, lane] = model.fields[places.order]
+        clamped = model.clamped[places.order]
+        known = np.flatnonzero(clamped != FREE)
+        held[known, :, lane] = np.arange(q) != clamped[known, None]
+        penalty = model.class_penalty
+        if penalty is not None:
+            coefficients[0, lane] = penalty.coefficient
+            sizes[:, lane], targets[:, lane] = penalty.sizes[places.order], penalty.targets
+    fields[:, :, count:] = fields[:, :, :1]
+    held[:, :, count:] = held[:, :, :1]
+
+    generator = np.random.default_rng(seed)
+    noise = 1 - NOISE * generator.random((slots, q, 1), dtype=np.float32)
+    messages, beliefs = _aligned((slots, q, LANES)), _aligned((n, q, LANES))
+    messages[:] = noise
+    beliefs[:] = 1 / q
+    work = _aligned((q * (int(np.diff(places.indptr).max(initial=0)) + 3), LANES))
+    logs, pending = np.empty((2 * q, LANES)), np.empty(n)
+    found = [np.empty((len(temperatures), n, q), dtype=np.float32) for _ in models]
+    for temperature in way_in_haste(places.temperature, temperatures):
+        exponent = np.minimum(places.couplings / temperature, LARGEST_EXPONENT)
+        sums = np.concatenate([[0.0], np.cumsum(exponent)])
+        heavy = np.diff(sums[places.indptr]) > LARGEST_SUM
+        unlike = np.exp(-exponent).astype(np.float32)
+        fields[held] = HELD * temperature
+        volumes = np.einsum("nsl,nl->sl", beliefs, sizes)
+        pending[:] = most = np.inf
+        damping, before, visited, sweep = 0.0, np.inf, 0, 0
+        while sweep < HASTY_SWEEPS:
+            threshold = 0.0 if most <= HASTY_TOL else RESIDUAL_SHARE * most
+            moved, nodes = sweep_replicas(
+                lanes, sweep % 2 == 0, 1 / temperature, places.indptr, places.neighbors,
+                places.reverse, unlike, heavy, fields, coefficients, sizes, targets, volumes,
+                messages, beliefs, work, logs, damping, pending, threshold,
+            )  # fmt: skip
+            sweep, visited = sweep + 1, visited + nodes
+            if moved <= HASTY_TOL and threshold <= 0:
+                break
+            most = float(pending.max())
+            if sweep % PATIENCE == 0:
+                damping = DAMPING if moved > PROGRESS * before else damping
+                before = moved
+        for row in np.flatnonzero(np.asarray(temperatures) == temperature):
+            for lane, one in enumerate(found):
+                one[row, places.order] = beliefs[:, :, lane]
+    return found
