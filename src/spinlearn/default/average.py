@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import Self
 
 import numpy as np
@@ -135,6 +135,7 @@ def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> float | None:
 
 
 MANY = 5_000  # points from which threads pay
+NOBODY: IntArray = np.empty(0, dtype=np.int32)
 LARGE = 1e9  # bytes of messages from which one part is treated at a time
 
 
@@ -229,7 +230,7 @@ class Judging:
 
     def without(self, k: int) -> tuple[Labels, IntArray]:
         """The k-th set of labels, and the labelled points that are left out."""
-        others, group = self.labels.copy(), self.groups[k - 1] if k else self.labels[:0]
+        others, group = self.labels.copy(), self.groups[k - 1] if k else NOBODY
         others[group] = -1
         return others, group
 
@@ -287,7 +288,8 @@ def learnt(
     n_jobs = -1 if len(labels) > MANY else 1
     sets = range(len(groups) + 1)
     check()
-    fields, judged = zip(*each(Judging.at_once, judging, sets, n_jobs=n_jobs, beside=beside))
+    at_once = each(Judging.at_once, judging, sets, n_jobs=n_jobs, beside=beside)
+    fields, judged = zip(*at_once, strict=True)
     check()
     pairs = [(r, k) for r in range(len(resolutions)) for k in sets]
     n_parts = -(-len(pairs) // LANES)
@@ -298,7 +300,7 @@ def learnt(
         n_jobs=n_jobs if size < LARGE else 1, beside=beside,
     )  # fmt: skip
     check()
-    of_pair = {pair: one for part, ones in zip(parts, found) for pair, one in zip(part, ones)}
+    of_pair = dict(zip(chain(*parts), chain(*found), strict=True))
     beliefs = np.array([of_pair[r, 0][0] for r in range(len(resolutions))])
     cavity = np.zeros(beliefs.shape[:2])
     points = np.flatnonzero(labels >= 0)

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-MOST_STEPS = 300
+MOST_STEPS = 100
 LOOK = 8  # steps between two looks at how far it has come
 BISECTIONS = 60
 GONE = 1e-10  # b below which nothing is left to find
@@ -97,7 +97,7 @@ def _second_vector(indptr, indices, values, roots, tolerance, basis, found):
     y, work = np.empty(MOST_STEPS), np.empty(MOST_STEPS)
     along, norm = 0.0, 0.0
     for i in range(n):
-        basis[0, i] = roots[i] * (1 + 0.1 * math.cos(i))
+        basis[0, i] = roots[i] * (i / n - 0.5 + 0.01 * math.cos(i))
         along += basis[0, i] * roots[i]
     for i in range(n):
         basis[0, i] -= along / length * roots[i]

@@ -23,11 +23,8 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.engines.messages.layout import MessageLayout
 from spinlearn.engines.messages.potts import Reading
 from spinlearn.engines.messages.propagation import (
-    HASTY_SWEEPS,
-    HASTY_TOL,
     Propagation,
     Settled,
     Settling,

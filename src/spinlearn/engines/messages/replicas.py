@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from spinlearn.engines.messages.potts import CACHE_LINE
 from spinlearn.engines.messages.propagation import (
     DAMPING,
     HASTY_SWEEPS,
@@ -25,13 +26,13 @@ from spinlearn.engines.messages.propagation import (
     PATIENCE,
     PROGRESS,
 )
-from spinlearn.engines.messages.potts import CACHE_LINE
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.graph import Graph
 from spinlearn.model.phases import mean_field_temperature
 from spinlearn.model.potts import FREE, PottsModel
 
 RESIDUAL_SHARE = 0.3
+MOST_VISITS = 20
 LANES = 8  # models side by side
 ABOVE = 1.1  # the mean-field temperature, where nothing is ordered
 STEP = 1.5  # most, between neighbouring temperatures on the way down
@@ -142,7 +143,7 @@ def cooled_together(
         volumes = np.einsum("nsl,nl->sl", beliefs, sizes)
         pending[:] = most = np.inf
         damping, before, visited, sweep = 0.0, np.inf, 0, 0
-        while sweep < HASTY_SWEEPS:
+        while visited < MOST_VISITS * n:
             threshold = 0.0 if most <= HASTY_TOL else RESIDUAL_SHARE * most
             moved, nodes = sweep_replicas(
                 lanes, sweep % 2 == 0, 1 / temperature, places.indptr, places.neighbors,
