@@ -12,8 +12,7 @@
 
 A second file with labels is a table, or a .npy array with one label per point.
 
-An empty cell, NA, NaN or -1 marks an unlabelled point. A new kind is one file, with one line in
-READERS.
+An empty cell, NA, NaN or -1 marks an unlabelled point. CONTRIBUTING.md says how a kind is added.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Minimisers: labellings of least energy, the limit T = 0; a new one is one file and one line here.
+"""Minimisers: labellings of least energy, the limit T = 0; a new one is a file, entered here.
 
 `minimize` takes the best that the model allows: a minimum cut (exact) for two states,
 alpha-expansion or swaps for more, annealing where neighbours repel; for energies with a class-level
