@@ -20,7 +20,6 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from spinlearn.engines.messages.potts import CACHE_LINE
 from spinlearn.engines.messages.propagation import (
     DAMPING,
-    HASTY_SWEEPS,
     HASTY_TOL,
     NOISE,
     PATIENCE,
