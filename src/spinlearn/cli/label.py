@@ -85,7 +85,8 @@ def label(
     try:
         for note in under_way.session.log.notes:
             say(screen, note, "yellow")
-        say(screen, f"{len(dataset.ids):,} points, {_n_labels(under_way)} labels in {folder}")
+        count = sum(name is not None for name in under_way.session.labels)
+        say(screen, f"{len(dataset.ids):,} points, {count} labels in {folder}")
         say(screen, f"open {under_way.address}")
         say(screen, "Ctrl-C ends; the same command goes on from there")
         sys.stdout.flush()
@@ -106,7 +107,7 @@ def label(
 def _end(screen: Console, under_way: Labelling, data: Path, folder: Path) -> None:
     """Write the answer if it is there, and say how to make it otherwise."""
     session = under_way.session
-    count = _n_labels(under_way)
+    count = sum(name is not None for name in session.labels)
     written = ""
     try:
         if session.answered:
@@ -119,7 +120,3 @@ def _end(screen: Console, under_way: Labelling, data: Path, folder: Path) -> Non
     if count and not written:
         again = f"spinlearn fit {shlex.quote(str(data))} --labels-file {folder / 'given.csv'}"
         say(screen, f"{again} --labels label, with the same options, classifies by them")
-
-
-def _n_labels(under_way: Labelling) -> int:
-    return sum(name is not None for name in under_way.session.labels)
