@@ -5,7 +5,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import ClassifierMixin, ClusterMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -13,11 +12,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 from spinlearn import KNN, Graph, MutualKNN
-from spinlearn.baselines import BASELINES, GraphClassifier
+from spinlearn.baselines import BASELINES
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.graphs import Radius
 from spinlearn.linear import weight_matrix
-from tests.end_to_end.tool import worked
 from tests.unit.test_estimator_bad_input import (
     BAD_POINTS,
     CHAIN,
@@ -50,21 +48,6 @@ def name(request):
 @pytest.fixture(params=sorted(BASELINES))
 def any_name(request):
     return request.param
-
-
-class Majority(GraphClassifier):
-    """From outside the package: every point takes the class with most labels."""
-
-    def _solve(self, graph, states, n_classes):
-        votes = np.bincount(states[states >= 0], minlength=n_classes)
-        return np.tile(votes.astype(float), (graph.n_nodes, 1))
-
-
-def test_a_baseline_from_outside_takes_part_in_a_comparison(monkeypatch, tmp_path):
-    monkeypatch.setitem(BASELINES, "majority", Majority)
-    pd.DataFrame(X, columns=["x", "y"]).assign(kind=TEXT).to_csv(tmp_path / "points.csv")
-    asked = ("compare", "points.csv", "--labels", "kind", "--method", "majority")
-    assert "majority" in worked(*asked, cwd=tmp_path).stdout
 
 
 def test_two_blobs(name):
