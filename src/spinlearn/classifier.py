@@ -283,7 +283,13 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
 
     def _classify(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Self:
         """Classify by labels, knowing what was said about proposals."""
-        asked = self._with_labels(code, words, asked)
+        from threadpoolctl import threadpool_limits
+
+        # What is solved here is small: threads of BLAS would only wait for each other.
+        with threadpool_limits(1, "blas"):
+            return self._classified(code, words, self._with_labels(code, words, asked))
+
+    def _classified(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Self:
         summary, training = self.graph_summary_, self._training
         if len(self.classes_) and summary.n_components > 1:
             apart = int(np.sum(~reached(self.graph_, code.states >= 0)))

@@ -58,12 +58,17 @@ from numba import njit
 
 from spinlearn.kernels.simd import (
     exp,
+    f32x8_to_i32x8,
+    fetch_line,
     fetch_row,
+    i32x8_to_f32x8,
+    i32x8_to_i16x8,
     lane_max,
     lane_sum,
     larger,
     live_lanes,
     load_f32x8,
+    load_i16_i32x8,
     log,
     other_lanes_sum,
     packed_row,
@@ -168,6 +173,16 @@ def sweep_potts(
     movement[1] = lane_max(excess)
 
 
+CODES = 65535.0  # steps of a law h that is kept in 16 bits
+MIDDLE = 32768.0  # the step that is kept as 0
+
+
+@njit(cache=True, nogil=True)
+def _of_code(messages, row, step, least):
+    """m = w + (1 - w) h of eight models; `step` is (1 - w) / CODES, `least` belongs to code 0."""
+    return i32x8_to_f32x8(load_i16_i32x8(messages, 8 * row)) * step + least
+
+
 @njit(cache=True, nogil=True)
 def sweep_replicas(
     lanes, forth, beta, indptr, neighbors, reverse, unlike, heavy, fields, coefficients, sizes,
@@ -176,17 +191,19 @@ def sweep_replicas(
     """Update all nodes of several models on one graph, side by side; see `sweep_potts`.
 
     The lanes of a row are the models, and a state of a node or a message takes a row: number
-    i q + s, or k q + s. `coefficients` (1, lanes), `sizes` (n, lanes), `targets` and `volumes`
-    (q, lanes) are of the class terms; `work` (q (largest degree + 3), lanes) and `logs`
-    (2 q, lanes) are scratch. Couplings are >= 0 and all temperatures the same. Messages, beliefs
-    and `work` are float32, eight lanes a row, and multiplied as such but in `heavy` nodes. Returns
-    the largest change of a message and the number of nodes that were visited.
+    i q + s, or k q + s. Of a message the law h(s) is kept, in 16 bits: a sweep waits for memory
+    more than for numbers. `coefficients` (1, lanes), `sizes` (n, lanes), `targets` and `volumes`
+    (q, lanes) are of the class terms; `work` (q (largest degree + 4), lanes) and `logs`
+    (2 q, lanes) are scratch. Couplings are >= 0 and all temperatures the same. Beliefs and `work`
+    are float32, eight lanes a row, and messages are multiplied as such but in `heavy` nodes.
+    Returns the largest change of a message and the number of nodes that were visited.
     """
     coefficient = row_of(lanes, coefficients, 0)
     zero = load_f32x8(beliefs, 0) * 0.0
     moved = zero
     q, n, visited = len(targets), len(indptr) - 1, 0
-    running, backward, cavity = len(work) - 3 * q, len(work) - 2 * q, len(work) - q
+    running, backward, cavity = len(work) - 4 * q, len(work) - 3 * q, len(work) - 2 * q
+    message = len(work) - q
     step = 1 if forth else -1
     for at in range(n):
         i = at if forth else n - 1 - at
@@ -197,8 +214,8 @@ def sweep_replicas(
         begin, end = indptr[i], indptr[i + 1]
         if at + 1 < n and pending[i + step] >= threshold:
             for k in range(indptr[i + step], indptr[i + step + 1]):
-                for line in range(reverse[k] * q // 2, (reverse[k] * q + q - 1) // 2 + 1):
-                    fetch_row(lanes + lanes, messages, line)
+                for line in range(reverse[k] * q // 4, (reverse[k] * q + q - 1) // 4 + 1):
+                    fetch_line(messages, 64 * line)
         a = row_of(lanes, sizes, i)
         top = coefficient * 0.0 - math.inf
         for s in range(q):
@@ -207,7 +224,10 @@ def sweep_replicas(
             exponent = (row_of(lanes, fields, i * q + s) + null) * -beta
             if heavy[i]:
                 for k in range(begin, end):  # -ln m, m <= 1
-                    exponent = exponent - log(1.0 / row_of(lanes, messages, k * q + s))
+                    share = (1.0 - unlike[k]) / CODES
+                    law = _of_code(messages, k * q + s, share, unlike[k] + MIDDLE * share)
+                    store(work, 8 * message, law)
+                    exponent = exponent - log(1.0 / row_of(lanes, work, message))
             set_row(logs, s, exponent)
             top = larger(top, exponent)
         for s in range(q):
@@ -215,56 +235,66 @@ def sweep_replicas(
             store(work, 8 * (backward + s), zero + 1.0)
         if not heavy[i]:
             for k in range(begin, end):
+                share = (1.0 - unlike[k]) / CODES
+                least = unlike[k] + MIDDLE * share
                 for s in range(q):
                     law = load_f32x8(work, 8 * (running + s))
                     store(work, 8 * ((k - begin) * q + s), law)
-                    law = law * load_f32x8(messages, 8 * (k * q + s))
-                    store(work, 8 * (running + s), law)
+                    store(
+                        work, 8 * (running + s), law * _of_code(messages, k * q + s, share, least)
+                    )
         total = zero
         for s in range(q):
             total = total + load_f32x8(work, 8 * (running + s))
-        share = 1.0 / total
+        norm = 1.0 / total
         for s in range(q):
-            store(work, 8 * (running + s), load_f32x8(work, 8 * (running + s)) * share)
+            store(work, 8 * (running + s), load_f32x8(work, 8 * (running + s)) * norm)
             belief = row_of(lanes, work, running + s)
             gain = (belief - row_of(lanes, beliefs, i * q + s)) * a
             set_row(volumes, s, row_of(lanes, volumes, s) + gain)
             set_row(beliefs, i * q + s, belief)
         for k in range(end - 1, begin - 1, -1):
             total = zero
-            if heavy[i]:
-                _heavy_cavity(lanes, messages, k * q, q, logs, work, cavity)
+            share = (1.0 - unlike[k]) / CODES
+            least = unlike[k] + MIDDLE * share
             for s in range(q):
                 if heavy[i]:
-                    law = load_f32x8(work, 8 * (cavity + s))
-                else:
-                    other = load_f32x8(work, 8 * (backward + s))
-                    law = load_f32x8(work, 8 * ((k - begin) * q + s)) * other
-                    store(work, 8 * (cavity + s), law)
-                    other = other * load_f32x8(messages, 8 * (k * q + s))
-                    store(work, 8 * (backward + s), other)
+                    store(work, 8 * (message + s), _of_code(messages, k * q + s, share, least))
+                    continue
+                other = load_f32x8(work, 8 * (backward + s))
+                law = load_f32x8(work, 8 * ((k - begin) * q + s)) * other
+                store(work, 8 * (cavity + s), law)
+                other = other * _of_code(messages, k * q + s, share, least)
+                store(work, 8 * (backward + s), other)
                 total = total + law
-            share = (1.0 - unlike[k]) / total
+            if heavy[i]:
+                _heavy_cavity(lanes, q, logs, work, cavity, message)
+                for s in range(q):
+                    total = total + load_f32x8(work, 8 * (cavity + s))
+            norm = CODES / total
             change = zero
             for s in range(q):
                 at_message = 8 * (reverse[k] * q + s)
-                old = load_f32x8(messages, at_message)
-                new = load_f32x8(work, 8 * (cavity + s)) * share + unlike[k]
+                old = i32x8_to_f32x8(load_i16_i32x8(messages, at_message))
+                new = load_f32x8(work, 8 * (cavity + s)) * norm - MIDDLE
                 new = new + (old - new) * damping
-                store(messages, at_message, new)
+                # Rounded to the nearest: numbers from 0.5 up, of which the fraction is cut off.
+                code = f32x8_to_i32x8(new + (MIDDLE + 0.5))
+                store(messages, at_message, i32x8_to_i16x8(code - 32768))
                 gap = new - old
                 change = larger(change, larger(gap, gap * -1.0))
+            change = change * share
             moved = larger(moved, change)
             pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
     return lane_max(moved), visited
 
 
 @njit(cache=True, nogil=True)
-def _heavy_cavity(lanes, messages, row, q, logs, work, cavity):
-    """The law of a node without the message in `row`, in logarithms, up to a factor."""
+def _heavy_cavity(lanes, q, logs, work, cavity, message):
+    """The law of a node without a message, in logarithms, up to a factor."""
     top = row_of(lanes, logs, 0) * 0.0 - math.inf
     for s in range(q):
-        exponent = row_of(lanes, logs, s) + log(1.0 / row_of(lanes, messages, row + s))
+        exponent = row_of(lanes, logs, s) + log(1.0 / row_of(lanes, work, message + s))
         set_row(logs, q + s, exponent)
         top = larger(top, exponent)
     for s in range(q):

@@ -207,7 +207,7 @@ def _define_splat(vec):
     return splat
 
 
-load_u64x4, load_i32x8, load_f32x8, load_i8x32, load_i8_i32x8 = (
+load_u64x4, load_i32x8, load_f32x8, load_i8x32, load_i8_i32x8, load_i16_i32x8 = (
     _define_load(stored, vec)
     for stored, vec in (
         (U64X4, U64X4),
@@ -215,6 +215,7 @@ load_u64x4, load_i32x8, load_f32x8, load_i8x32, load_i8_i32x8 = (
         (F32X8, F32X8),
         (I8X32, I8X32),
         (Vec("i", 8, 8), I32X8),
+        (Vec("i", 16, 8), I32X8),
     )
 )
 splat_u64x4, splat_i32x8, splat_i16x16, splat_i8x32 = (
@@ -347,6 +348,7 @@ floats_of = _of_vec(
 u64x4_to_i32x8, u64x4_to_i8x32 = _convert("bitcast", I32X8), _convert("bitcast", I8X32)
 i32x8_to_f32x8 = _convert("sitofp", F32X8)  # to the nearest
 f32x8_to_i32x8 = _convert("fptosi", I32X8)  # towards zero
+i32x8_to_i16x8 = _convert("trunc", Vec("i", 16, 8))  # the lower halves
 # Half of the lanes, sign-extended to twice the width
 low_i16x16, high_i16x16 = _convert("sext", I16X16), _convert("sext", I16X16, 16)
 low_i32x8, high_i32x8 = _convert("sext", I32X8), _convert("sext", I32X8, 8)
@@ -506,6 +508,31 @@ def add_to_row(typingctx, array, row, vec):
     return types.void(array, row, vec), codegen
 
 
+def _prefetch(builder, address):
+    """Ask for a line of the cache, to be written to and kept."""
+    byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+    function = cgutils.get_or_insert_function(
+        builder.module,
+        ir.FunctionType(ir.VoidType(), (byte, flag, flag, flag)),
+        "llvm.prefetch.p0i8",
+    )
+    for_writing, keep, data = (ir.Constant(flag, value) for value in (1, 3, 1))
+    builder.call(function, [address, for_writing, keep, data])
+
+
+@intrinsic
+def fetch_line(typingctx, array, byte):
+    """Ask for the line of the cache with a byte of a flat array to be there when needed."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        first = builder.bitcast(data, ir.IntType(8).as_pointer())
+        _prefetch(builder, builder.gep(first, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(array, byte), codegen
+
+
 @intrinsic
 def fetch_row(typingctx, columns, array, row):
     """Ask for row number ``row`` of an array (..., columns) to be in the cache when needed."""
@@ -513,20 +540,12 @@ def fetch_row(typingctx, columns, array, row):
 
     def codegen(context, builder, sig, args):
         pointer, stored = _row_pointer(context, builder, sig.args[1:], args[1:], n_lanes)
-        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), (byte, flag, flag, flag)),
-            "llvm.prefetch.p0i8",
-        )
-        first = builder.bitcast(pointer, byte)
-        for_writing, keep, data = (ir.Constant(flag, value) for value in (1, 3, 1))
+        first = builder.bitcast(pointer, ir.IntType(8).as_pointer())
         size = n_lanes * stored.bits // 8
         # A row that is no whole number of lines may end in one more.
         last = [] if size % CACHE_LINE == 0 else [size - 1]
         for byte_of_row in [*range(0, size, CACHE_LINE), *last]:
-            place = builder.gep(first, [ir.Constant(ir.IntType(64), byte_of_row)])
-            builder.call(function, [place, for_writing, keep, data])
+            _prefetch(builder, builder.gep(first, [ir.Constant(ir.IntType(64), byte_of_row)]))
         return context.get_dummy_value()
 
     return types.void(columns, array, row), codegen

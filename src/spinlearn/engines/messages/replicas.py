@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,11 +87,11 @@ def way_in_haste(above: float, temperatures: Sequence[float]) -> list[float]:
     return way
 
 
-def _aligned(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+def _aligned(shape: tuple[int, ...], dtype: Any = np.float32) -> npt.NDArray[Any]:
     """An array that begins with a line of the cache, so that no row straddles two."""
     size = int(np.prod(shape))
-    whole = np.empty(size + CACHE_LINE // 4, dtype=np.float32)
-    first = -whole.ctypes.data % CACHE_LINE // 4
+    whole = np.empty(size + CACHE_LINE, dtype=dtype)
+    first = -whole.ctypes.data % CACHE_LINE // whole.itemsize
     return whole[first : first + size].reshape(shape)
 
 
@@ -104,7 +105,7 @@ def cooled_together(
 
     Of states that are alike one wins, which the seed decides.
     """
-    from spinlearn.kernels.messages import sweep_replicas
+    from spinlearn.kernels.messages import CODES, MIDDLE, sweep_replicas
 
     count, slots = len(models), len(places.neighbors)
     n, q = models[0].n_nodes, models[0].n_states
@@ -126,11 +127,12 @@ def cooled_together(
     held[:, :, count:] = held[:, :, :1]
 
     generator = np.random.default_rng(seed)
-    noise = 1 - NOISE * generator.random((slots, q, 1), dtype=np.float32)
-    messages, beliefs = _aligned((slots, q, LANES)), _aligned((n, q, LANES))
-    messages[:] = noise
+    # Laws in 16 bits, of which the first are equal but for noise.
+    noise = (1 - NOISE * generator.random((slots, q, 1))) / q
+    messages, beliefs = _aligned((slots, q, LANES), np.int16), _aligned((n, q, LANES))
+    messages[:] = np.rint(noise * CODES - MIDDLE)
     beliefs[:] = 1 / q
-    work = _aligned((q * (int(np.diff(places.indptr).max(initial=0)) + 3), LANES))
+    work = _aligned((q * (int(np.diff(places.indptr).max(initial=0)) + 4), LANES))
     logs, pending = np.empty((2 * q, LANES)), np.empty(n)
     found = [np.empty((len(temperatures), n, q), dtype=np.float32) for _ in models]
     for temperature in way_in_haste(places.temperature, temperatures):
