@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LONGEST = 100  # letters of a name in a table
 MOST_ROWS = 20
+COMPILING = "compiling (once per machine)"
 MOST_PROPOSALS, LEAST_LIKELY = 3, 0.05  # that are printed
 
 
@@ -74,10 +75,11 @@ class Watch:
     _interrupted: bool = False
     _writing: bool = False
     _written: bool = False
+    _phase: str = "graph"  # that was reported last
 
     def __call__(self, report: Report) -> bool:
         """What an engine calls between blocks."""
-        worst = report.worst_error
+        worst, self._phase = report.worst_error, report.phase
         self._bar.update(
             self._task,
             completed=report.fraction,
@@ -86,14 +88,18 @@ class Watch:
         )
         return self.stopped
 
+    def compiling(self, begun: bool) -> None:
+        """Numba compiles a kernel, or has done so: the phase under way is shown again."""
+        self._bar.update(self._task, description=COMPILING if begun else self._phase)
+
     def tell(self, text: str) -> None:
         """What cannot wait for the end."""
         say(self._bar.console, f"note: {text}", "yellow")
 
     def writing(self) -> None:
         """The answer is known and goes to its files."""
-        self._writing = True
-        self._bar.update(self._task, completed=1.0, description="writing", error="")
+        self._writing, self._phase = True, "writing"
+        self._bar.update(self._task, completed=1.0, description=self._phase, error="")
 
     def written(self) -> None:
         """The answer is in its files, and the bar gives way to what is said of it."""
@@ -118,6 +124,8 @@ class Watch:
 @contextmanager
 def watched(screen: Console, quiet: bool = False) -> Iterator[Watch]:
     """Show progress and catch Ctrl-C while the block runs."""
+    from spinlearn.kernels.cache import compiling
+
     columns: tuple[Any, ...] = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -125,11 +133,12 @@ def watched(screen: Console, quiet: bool = False) -> Iterator[Watch]:
         TextColumn("{task.fields[error]}"),
     )
     with Progress(*columns, console=screen, transient=True, disable=quiet) as bar:
-        watch = Watch(bar, bar.add_task("graph", total=1.0, error=""))
+        watch = Watch(bar, bar.add_task(Watch._phase, total=1.0, error=""))
         # Batch systems and `timeout` send SIGTERM before they kill.
         before = {s: signal.signal(s, watch.interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
-            yield watch
+            with compiling(watch.compiling):
+                yield watch
         finally:
             for kind, handler in before.items():
                 signal.signal(kind, handler)

@@ -287,8 +287,10 @@ def _version(name: str) -> str | None:
 
 def _cache() -> Check:
     """Whether compiled kernels can be kept; without that every start compiles again."""
+    from spinlearn.kernels.cache import folder as own_folder
+
     place = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(place) if place else PACKAGE / "kernels" / "__pycache__"
+    folder = Path(place) if place else own_folder() or PACKAGE / "kernels" / "__pycache__"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
