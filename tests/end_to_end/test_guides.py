@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 INCLUDED = ("CHANGELOG.md", "CONTRIBUTING.md")  # from above, by Sphinx
 WITHOUT_CODE = (
     *("background.md", "benchmarks.md", "explorers.md", "few-labels.md", "glossary.md"),
-    *("guides.md", "how-it-is-built.md", "install.md"),
+    *("growth.md", "guides.md", "how-it-is-built.md", "install.md"),
 )
 PAGES = sorted(path.name for path in DOCS.glob("*.md") if path.name not in INCLUDED)
 GUIDES = [name for name in PAGES if name not in WITHOUT_CODE]
