@@ -64,16 +64,21 @@ def small_table() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def write_table(table: Path) -> None:
+    """The same as a file, with the names of animals as labels."""
+    X, y = small_table()
+    words = np.array(["", "ape", "bee", "cat"], dtype=object)[y + 1]
+    rows = [",".join([*(f"{x:.4f}" for x in point), w]) for point, w in zip(X, words, strict=True)]
+    table.write_text("\n".join(["a,b,c,d,species", *rows]) + "\n")
+
+
 def fit_table() -> dict[str, list[str]]:
     """`spinlearn fit table.csv --labels species --out answer`."""
     from spinlearn.cli.main import app
 
-    X, y = small_table()
-    words = np.array(["", "ape", "bee", "cat"], dtype=object)[y + 1]
-    rows = [",".join([*(f"{x:.4f}" for x in point), w]) for point, w in zip(X, words, strict=True)]
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "table.csv"
-        table.write_text("\n".join(["a,b,c,d,species", *rows]) + "\n")
+        write_table(table)
         answer = str(Path(folder) / "answer")
         command = ["fit", str(table), "--labels", "species", "--out", answer, "--quiet"]
         return walked(lambda: app(command, standalone_mode=False))

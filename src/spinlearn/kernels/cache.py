@@ -26,6 +26,7 @@ import numba
 import numpy as np
 from numba.core import config, event
 from numba.core.caching import CompileResultCacheImpl, _CacheLocator
+from numba.core.dispatcher import Dispatcher
 
 HERE = Path(__file__).parent
 ARGUMENTS = HERE.parent / "model" / "kernel_arguments.py"  # whose fields kernels read by place
@@ -135,3 +136,14 @@ def compiling(tell: Callable[[bool], None]) -> Iterator[None]:
     """Hear, while the block runs, when compiling begins (True) and ends (False)."""
     with event.install_listener("numba:compile", _Compiling(tell)):
         yield
+
+
+def met() -> dict[str, tuple[int, int]]:
+    """Of every kernel that this process has met: its forms, and how many were compiled now."""
+    found = {}
+    for module in [m for name, m in sys.modules.items() if name.startswith(__package__ + ".")]:
+        for kernel in vars(module).values():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module.__name__:
+                now = sum(kernel.stats.cache_misses.values())
+                found[f"{module.__name__}.{kernel.py_func.__name__}"] = len(kernel.overloads), now
+    return found
