@@ -4,8 +4,6 @@ Through the library and the command line: fit, save, load, explore, compare. CON
 more, an energy and a file format too: tests/end_to_end/test_contributing.py runs them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

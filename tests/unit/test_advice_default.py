@@ -1,7 +1,5 @@
 """Advice on the answer of belief propagation: large groups without a label first, anchors apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """annotate: scanpy's objects in and out, a hidden cell type found."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

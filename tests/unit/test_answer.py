@@ -1,7 +1,5 @@
 """Answer: one temperature of many, other temperatures and grids, words, copies and files."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """NumPy's files: what is read is what was written, or nothing is."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

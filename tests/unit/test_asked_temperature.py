@@ -1,7 +1,5 @@
 """The temperature asked for, and finer grids, where samples of other temperatures say nothing."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar

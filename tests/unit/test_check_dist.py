@@ -1,7 +1,5 @@
 """What `make dist` checks before it installs: a whole wheel passes, a faulty one is named."""
 
-from __future__ import annotations
-
 import tarfile
 import tomllib
 import zipfile

@@ -1,7 +1,5 @@
 """Checkpoints: a file that is not what the run wrote is refused; no room for one stops no run."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

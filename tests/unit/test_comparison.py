@@ -1,7 +1,5 @@
 """compare: the table says what running each method by hand says."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Confidence of the paper's calls: their probability, at T = 0 its mean up to melting."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

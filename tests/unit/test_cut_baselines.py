@@ -1,7 +1,5 @@
 """MinCutClassifier, AlphaExpansion, AlphaBetaSwap and RandomizedMinCut as estimators."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

@@ -1,7 +1,5 @@
 """The decision rule on hand-worked cases, the profile, T*, and the counting of errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Single parts of the default answer, each on a case that can be worked out by hand."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laws of the elimination order: what any bucket tree must satisfy, and known treewidths."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import combinations, repeat
 

@@ -1,7 +1,5 @@
 """Energies against their definitions, written out; and what they refuse."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """What sampling runs say of themselves: equilibrium or not, averages of rounds and their errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

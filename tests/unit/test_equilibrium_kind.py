@@ -1,7 +1,5 @@
 """What an equilibrium says of itself decides what is done with it, never its engine's name."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """PottsClassifier: odd input gets a right answer or is refused; laws that any answer obeys."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

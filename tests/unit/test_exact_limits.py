@@ -1,7 +1,5 @@
 """Limits of the exact engine: refused before any work, ended between blocks, else no trace."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

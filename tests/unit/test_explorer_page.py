@@ -1,7 +1,5 @@
 """The explorer's file without a browser: self-contained, escaped, packed without loss."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

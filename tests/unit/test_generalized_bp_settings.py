@@ -1,7 +1,5 @@
 """What generalized belief propagation says about settings, regions, progress."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

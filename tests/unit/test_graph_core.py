@@ -1,7 +1,5 @@
 """Graph: what goes in, in whatever order, comes out as one checked and immutable edge list."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Pixel grids and other libraries' graphs, against networkx."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """Whatever cannot be used is refused with fact, cause and remedy; whatever can be is used."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

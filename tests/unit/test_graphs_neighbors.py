@@ -1,7 +1,5 @@
 """Point builders against brute force, and the laws their graphs obey."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

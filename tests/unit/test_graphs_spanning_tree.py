@@ -1,7 +1,5 @@
 """Minimum spanning trees: as short as SciPy's, whichever way they are found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array

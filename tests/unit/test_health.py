@@ -1,7 +1,5 @@
 """The doctor's verdict goes by error bars and by a tolerance, on code compiled beforehand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Homogeneous couplings: the laws of J_ij ~ w_ij / sqrt(d_i d_j), and of the setting."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

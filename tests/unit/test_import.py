@@ -1,7 +1,5 @@
 """`import spinlearn` is light, and every public name exists."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Compiled kernels: kept for all environments of a user, never stale, and no fit needs a folder."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

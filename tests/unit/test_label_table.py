@@ -1,7 +1,5 @@
 """The labelled table: its numbers, its ranges, its text."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """The log of a labelling and the labels that it leaves."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

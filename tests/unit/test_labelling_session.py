@@ -1,7 +1,5 @@
 """A session of labelling: which answer is on the page, with which points, whatever goes wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

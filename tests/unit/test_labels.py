@@ -1,7 +1,5 @@
 """Labels in every spelling users have, and outcomes back in the same spelling."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Orders of nodes, linear systems and lists of neighbours: laws that hold at any size."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What is done differently for many points, held against what is done for few."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs

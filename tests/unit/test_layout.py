@@ -1,7 +1,5 @@
 """Layouts: what they must keep, whatever the graph."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 

@@ -1,7 +1,5 @@
 """Messages of large models in little memory, held against those of small ones in full precision."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

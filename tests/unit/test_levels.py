@@ -1,7 +1,5 @@
 """Where the levels of a ladder are placed; regions that walkers move."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

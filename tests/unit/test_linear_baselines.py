@@ -1,7 +1,5 @@
 """LGC and harmonic fields solve the equations they claim: dense linear algebra and scikit-learn."""
 
-from __future__ import annotations
-
 import warnings
 from fractions import Fraction
 
