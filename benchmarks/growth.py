@@ -228,6 +228,13 @@ def draw(path: Path, panels: dict[str, dict[str, np.ndarray]]) -> None:
     figure.savefig(path, dpi=110)
 
 
+def machine() -> str:
+    """The processor's name and how many cores there are."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    return f"{(names or [platform.machine()])[0]} with {os.cpu_count()} cores"
+
+
 def run(options: argparse.Namespace, results: dict[str, dict[str, dict]]) -> None:
     """Measure what was asked for; every result is on file at once."""
     failed: dict[str, dict] = {}
@@ -239,7 +246,7 @@ def run(options: argparse.Namespace, results: dict[str, dict[str, dict]]) -> Non
             if "failed" in row:
                 failed[method] = row
             else:
-                row["machine"] = f"{platform.machine()} with {os.cpu_count()} cores"
+                row["machine"] = machine()
                 row |= {"day": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[0]}
             results.setdefault(name, {})[method] = row
             print(name, method, row, flush=True)
