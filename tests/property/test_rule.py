@@ -132,10 +132,18 @@ OWN = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])  # fields, not equal
         # of points alone, those whose field is not the usual one
         (np.array([[0.0, 5.0], [0.0, 1.0], [0.0, 1.0]]), [], [FREE] * 3, [0], [0]),
         (np.array([[0.0, 3.0], [0.0, 1.0], [0.0, 2.0]]), [], [FREE] * 3, [], [0, 1]),
+        # a field that the points of a part share is no evidence among them
+        (
+            np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 3.0]]),
+            [(0, 1), (2, 3)],
+            [FREE] * 4,
+            [],
+            [],
+        ),
     ],
 )
 def test_what_counts_as_a_label_and_how_far_it_reaches(fields, edges, clamped, holders, reach):
-    graph = Graph(3, np.array(edges, dtype=int).reshape(-1, 2))
+    graph = Graph(len(fields), np.array(edges, dtype=int).reshape(-1, 2))
     model = PottsModel(graph, fields.shape[1], clamped=np.array(clamped), fields=fields)
     assert [np.flatnonzero(points).tolist() for points in label_reach(model, 2)] == [holders, reach]
 
