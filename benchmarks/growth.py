@@ -52,7 +52,8 @@ seconds. Points are ten overlapping clouds in ten dimensions with ten labels eac
 with a name; 1500x2 are 1,500 points of two clouds. All methods have the same graph, and rivals the
 settings of [few labels](few-labels.md): LabelSpreading (at most 30 steps, converged or not) and
 Poisson learning those of their packages. Exponents are slopes of logarithms over that of the number
-of points, of ten clouds, from {fitted:,} points on.
+of points, of ten clouds, from {fitted:,} points on. Where curves bend the default changes its
+ways: see [many points](scale.md#what-changes-with-size).
 
 ![CPU seconds with the graph, and memory, over the number of points](images/growth.png)
 
