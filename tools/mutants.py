@@ -6,7 +6,7 @@
 A mutant is a copy of the package with one change: a settled number doubled (a whole one raised by
 one), or a comparison turned round. Limits of time, memory and rounding are left as they are. The
 tests named in TESTS run on it until one fails; a mutant that all of them pass is one that nobody
-would notice. `--most` bounds the work.
+would notice. They must pass without a mutant, which is tried first. `--most` bounds the work.
 """
 
 from __future__ import annotations
@@ -106,26 +106,31 @@ def _is_guard(node: ast.Compare) -> bool:
     return isinstance(node.left, ast.Name) and node.left.id.startswith("__")
 
 
+def tests_fail(copy: Path) -> bool:
+    """Whether a test fails on a copy of the package."""
+    words = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *TESTS]
+    run = subprocess.run(
+        [sys.executable, *words],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy / "numba")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if run.returncode not in (0, 1, 2):  # 2: the tests cannot even be read
+        raise RuntimeError(run.stdout + run.stderr)
+    return run.returncode != 0
+
+
 def noticed(mutant: Mutant, copy: Path) -> bool:
     """Whether a test fails on it; the copy is as before afterwards."""
     path = copy / "spinlearn" / mutant.file
     source = path.read_text()
     path.write_text(mutant.written(source))
-    words = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *TESTS]
     try:
-        run = subprocess.run(
-            [sys.executable, *words],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy / "numba")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return tests_fail(copy)
     finally:
         path.write_text(source)
-    if run.returncode not in (0, 1, 2):  # 2: the tests cannot even be read
-        raise RuntimeError(run.stdout + run.stderr)
-    return run.returncode != 0
 
 
 def main() -> int:
@@ -148,6 +153,9 @@ def main() -> int:
         for job in range(options.jobs):
             shutil.copytree(PACKAGE, Path(folder) / str(job) / "spinlearn")
             copies.put(Path(folder) / str(job))
+        if tests_fail(Path(folder) / "0"):
+            print("the tests fail without any mutant, so that all would seem noticed: mend them")
+            return 2
 
         def tried(mutant: Mutant) -> bool:
             copy = copies.get()
