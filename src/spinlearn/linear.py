@@ -75,8 +75,6 @@ class System:
     """One matrix N, csr_array (n, n), in a good order, for several right-hand sides."""
 
     def __init__(self, matrix: Any) -> None:
-        from spinlearn.kernels.graph_tools import split_rows
-
         self._order: npt.NDArray[np.int32] | None = None
         if matrix.shape[0] >= REORDERED:
             self._order = near_order(matrix.indptr, matrix.indices)
@@ -84,8 +82,12 @@ class System:
         matrix.sort_indices()
         self._matrix = matrix
         indptr, indices = (v.astype(np.int32, copy=False) for v in (matrix.indptr, matrix.indices))
-        middle = np.empty(len(indptr) - 1, dtype=np.int32)
-        split_rows(indptr, indices, middle)
+        # Where the entries above the diagonal begin in every row.
+        middle, counts = indptr[:-1].copy(), np.diff(indptr)
+        filled = np.flatnonzero(counts)
+        if len(filled):
+            below = indices < np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+            middle[filled] += np.add.reduceat(below, middle[filled], dtype=np.int32)
         self._arrays = (middle, indptr, indices, matrix.data)
 
     def solve(self, right: FloatArray, *, tol: float, max_iter: int) -> Solution:

@@ -223,7 +223,8 @@ def count_shared(state, model, thresholds, stream, counts, energies):
 @njit(cache=True, nogil=True)
 def class_sizes(state, sizes, volumes):
     """V_c of free nodes int8 [n] and clamped ones, into float64 [q]."""
-    volumes[:] = sizes.held_volumes
+    for c in range(volumes.size):  # arrays that are assigned whole take two seconds to compile
+        volumes[c] = sizes.held_volumes[c]
     for i in range(state.size):
         volumes[state[i]] += sizes.term.sizes[i]
 
@@ -375,6 +376,20 @@ def sweep_clusters(group, model, sizes, n_sweeps, rows, node_sums, free_sums, ed
                     add_laws_in_turn(state, model, sizes.law, node_sums[row], edge_sums[row])
                 permuted += permute_classes(state, model, sizes, beta, PERMUTATIONS, stream)
     return permuted
+
+
+@njit(cache=True, nogil=True)
+def redraw_classes(states, beta, thresholds, model, sizes, stream):
+    """The same for walkers int8 [R, n] at one beta, one sweep under a class term, not measured.
+
+    Smaller, for it is compiled in every fit.
+    """
+    for walker in range(states.shape[0]):
+        state = states[walker]
+        class_sizes(state, sizes, sizes.volumes)
+        bond_clusters(state, model.edge_u, model.edge_v, thresholds, model.parent, stream)
+        relabel_in_turn(state, model, sizes, beta, False, stream)
+        permute_classes(state, model, sizes, beta, PERMUTATIONS, stream)
 
 
 @njit(cache=True, nogil=True)

@@ -46,16 +46,6 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def split_rows(indptr, indices, middle):
-    """Where the entries above the diagonal begin in every row."""
-    for i in range(len(middle)):
-        e = indptr[i]
-        while e < indptr[i + 1] and indices[e] < i:
-            e += 1
-        middle[i] = e
-
-
-@njit(cache=True, nogil=True)
 def substitute(forth, begin, end, indices, values, right, out):
     """out = (I - Lo)^-1 right by rows forth, (I - Up)^-1 right by rows back; may be in place."""
     n, k = right.shape
@@ -69,7 +59,7 @@ def substitute(forth, begin, end, indices, values, right, out):
                 out[i, c] += w * out[j, c]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def true_residual(middle, indptr, indices, values, transformed, square):
     """square[c] = |(I - Lo) transformed_c|^2, the squared residuals of (I - N) X = B."""
     n, k = transformed.shape
@@ -80,6 +70,15 @@ def true_residual(middle, indptr, indices, values, transformed, square):
             for e in range(indptr[i], middle[i]):
                 value -= values[e] * transformed[indices[e], c]
             square[c] += value * value
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _reached(square, goal):
+    """Whether square[c] <= goal[c] for all c."""
+    above = False
+    for c in range(len(goal)):
+        above |= square[c] > goal[c]
+    return not above
 
 
 @njit(cache=True, nogil=True)
@@ -94,11 +93,11 @@ def iterate(
     n, k = z.shape
     for step in range(max_iter):
         # The transformed residual tells when it is worth looking at the true one.
-        if not np.any(rho > goal):
+        if _reached(rho, goal):
             true_residual(middle, indptr, indices, values, r, square)
-            if not np.any(square > goal):
+            if _reached(square, goal):
                 return step
-        substitute(False, middle, indptr[1:], indices, values, p, t)
+        substitute(step < 0, middle, indptr[1:], indices, values, p, t)
         scale[:] = 0.0
         for i in range(n):
             for c in range(k):

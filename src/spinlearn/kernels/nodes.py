@@ -291,6 +291,16 @@ def sweep_walkers(states, betas, model, stream, n_sweeps, n_flips):
 
 
 @njit(cache=True, nogil=True)
+def heat_bath(states, betas, model, stream):
+    """The same with one sweep of nodes and no flips: smaller, for it is compiled in every fit."""
+    for walker in range(states.shape[0]):
+        state = states[walker]
+        if model.term.form != 0:
+            class_totals(state, model, model.volumes, model.cuts)
+        node_sweep(state, model, betas[walker], stream)
+
+
+@njit(cache=True, nogil=True)
 def swap_regions(states, betas, regions, model, stream, n_tries, accepted_count):
     """Swaps of every walker, each with regions of its own draw; counts what is accepted [G]."""
     ptr, nodes = regions
@@ -382,7 +392,8 @@ def anneal(temperatures, model, states, best, stream):
                 energy += change
         if energy < lowest:
             lowest = energy
-            best[:] = states
+            for i in range(states.size):  # to assign it whole takes two seconds to compile
+                best[i] = states[i]
     stream[0] = counter
     return lowest
 

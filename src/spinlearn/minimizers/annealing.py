@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.kernels.clusters import sweep_clusters
-from spinlearn.kernels.nodes import anneal, descend, energies_of, sweep_walkers
+from spinlearn.kernels.clusters import redraw_classes
+from spinlearn.kernels.nodes import anneal, descend, energies_of, heat_bath, sweep_walkers
 from spinlearn.kernels.rng import make_stream
 from spinlearn.minimizers.minimum import (
     Minimum,
@@ -30,7 +30,6 @@ from spinlearn.minimizers.minimum import (
 )
 from spinlearn.model.arrays import FloatArray, StateArray
 from spinlearn.model.kernel_arguments import (
-    Group,
     KernelModel,
     bond_thresholds,
     cluster_model,
@@ -169,8 +168,6 @@ def annealed(
     by_clusters = cluster_reason(model) is None
     if by_clusters:
         clusters, sizes, free = cluster_model(model)
-        nothing = np.zeros((0, 0, model.n_states), dtype=np.float32)
-        unmeasured = np.full(n_runs, -1), nothing, nothing[:, :, 0], nothing[:, :, 0]
     states = random_states(model, n_runs, seed)
     kernel, stream = kernel_model(model), make_stream(seed)
     best, best_energies = states.copy(), energies_of(states, kernel)
@@ -179,17 +176,10 @@ def annealed(
     for temperature in temperatures if len(model.free_nodes) else ():
         if by_clusters:
             betas = np.array([1 / temperature])
-            group = Group(
-                states=np.ascontiguousarray(states[:, free.nodes]),
-                active=np.arange(n_runs),
-                levels=np.zeros(n_runs, dtype=np.int32),
-                repeats=np.ones(n_runs, dtype=np.int64),
-                betas=betas,
-                thresholds=bond_thresholds(betas, free.couplings),
-                stream=stream,
-            )
-            sweep_clusters(group, clusters, sizes, 1, *unmeasured)
-            states[:, free.nodes] = group.states
+            moved = np.ascontiguousarray(states[:, free.nodes])
+            thresholds = bond_thresholds(betas, free.couplings)[0]
+            redraw_classes(moved, betas[0], thresholds, clusters, sizes, stream)
+            states[:, free.nodes] = moved
         else:
             sweep_walkers(states, np.full(n_runs, 1 / temperature), kernel, stream, 1, FLIPS)
         energies = energies_of(states, kernel)
@@ -209,7 +199,7 @@ def descend_walkers(
     cold = np.full(len(states), 1e12 / scale)
     current, energies = states.copy(), energies_of(states, kernel)
     for sweep in range(MAX_CLASS_DESCENT):
-        sweep_walkers(current, cold, kernel, stream, 1, 0)
+        heat_bath(current, cold, kernel, stream)
         now = energies_of(current, kernel)
         better = now < energies - 1e-12 * scale
         states[better], energies[better] = current[better], now[better]

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.kernels.graph_tools import join_modules
-from spinlearn.kernels.nodes import energies_of, sweep_walkers
+from spinlearn.kernels.nodes import energies_of, heat_bath
 from spinlearn.kernels.rng import make_stream
 from spinlearn.minimizers.annealing import N_RUNS, N_SWEEPS, annealed, descend_walkers
 from spinlearn.minimizers.minimum import Minimum, contraction_reason, refuse, unreachable
@@ -275,7 +275,7 @@ def _anneal_nodes(
     if unit == 0:
         return states, 0
     for temperature in np.geomspace(WARM * unit, COLD * unit, WARM_SWEEPS):
-        sweep_walkers(states, np.full(1, 1 / temperature), kernel, stream, 1, 0)
+        heat_bath(states, np.full(1, 1 / temperature), kernel, stream)
     return states, WARM_SWEEPS + descend_walkers(states, model, kernel, stream)
 
 
