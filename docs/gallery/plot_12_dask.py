@@ -36,18 +36,17 @@ model = Modularity()(graph, labels, n_states=4)
 temperatures = [4.0, 3.0, 2.0]
 free = np.flatnonzero(labels < 0)
 block = np.full(len(X), -1)
-crossing = 0
 with tempfile.TemporaryDirectory() as folder:
     parts = write_message_parts(model, Path(folder) / "parts", n_blocks=2)
     for number in range(parts.n_blocks):
-        held = parts.read(number)
-        block[free[held.nodes]] = number
-        crossing += np.sum(held.block != number) / 2  # each is listed from either end
+        block[free[parts.read(number).nodes]] = number
     with Client(
         n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as client:
         found = propagate_parts(parts, temperatures, client)
-print(f"{crossing / graph.n_edges:.1%} of the edges cross between the blocks")
+one, other = block[graph.edges].T
+crossing = np.mean((one != other) & (one >= 0) & (other >= 0))  # labelled points are in none
+print(f"{crossing:.1%} of the edges cross between the blocks")
 print("sweeps at each temperature:", found.sweeps, " settled:", found.settled)
 
 # %%

@@ -70,6 +70,11 @@ HASTY_TOL = 1e-3  # of messages: marginals are then right to about 1e-2 where th
 HASTY_SWEEPS = 25
 
 
+def _of_answer(name: str) -> property:
+    """An attribute of `answer_`; it is described among those of the class, not again."""
+    return property(attrgetter(f"_answer.{name}"), doc="")
+
+
 class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     """Classification from a handful of labels by the thermal equilibrium of a Potts model.
 
@@ -523,20 +528,19 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         """
         return self._answer.at(temperature)
 
-    # Described above, among the attributes.
-    equilibrium_ = property(attrgetter("_answer.equilibrium"), doc="All thermal averages.")
-    profile_ = property(attrgetter("_answer.profile"), doc="Outcomes at all temperatures.")
-    temperature_ = property(attrgetter("_answer.temperature"), doc="That of the answer.")
-    transduction_ = property(attrgetter("_answer.calls"), doc="The call of every point.")
-    names_ = property(attrgetter("_answer.names"), doc="The call of every point in words.")
-    status_ = property(attrgetter("_answer.status"), doc="How every point came by its call.")
-    label_distributions_ = property(attrgetter("_answer.probabilities"), doc="(n, n_classes).")
-    new_probability_ = property(attrgetter("_answer.new_probability"), doc="Of no named class.")
-    confidence_ = property(attrgetter("_answer.confidence"), doc="Probability of the call.")
-    expected_accuracy_ = property(attrgetter("_answer.expected_accuracy"), doc="And its error.")
-    forced_labels_ = property(attrgetter("_answer.forced_labels"), doc="Named classes only.")
-    new_classes_ = property(attrgetter("_answer.new_classes"), doc="Their members, by name.")
-    proposals_ = property(attrgetter("_answer.proposals"), doc="Groups that may be a class.")
+    equilibrium_ = _of_answer("equilibrium")
+    profile_ = _of_answer("profile")
+    temperature_ = _of_answer("temperature")
+    transduction_ = _of_answer("calls")
+    names_ = _of_answer("names")
+    status_ = _of_answer("status")
+    label_distributions_ = _of_answer("probabilities")
+    new_probability_ = _of_answer("new_probability")
+    confidence_ = _of_answer("confidence")
+    expected_accuracy_ = _of_answer("expected_accuracy")
+    forced_labels_ = _of_answer("forced_labels")
+    new_classes_ = _of_answer("new_classes")
+    proposals_ = _of_answer("proposals")
 
     @property
     def class_shares_(self) -> FloatArray:

@@ -80,6 +80,13 @@ def test_their_methods_are_described(name):
             assert unspoken(value, text) == [], method
 
 
+@pytest.mark.parametrize("name", CLASSES)
+def test_attributes_without_a_text_are_described_with_their_class(name):
+    told = documented(NumpyDocString(CLASSES[name].text), "Attributes")
+    members = inspect.getmembers_static(CLASSES[name].value, lambda m: isinstance(m, property))
+    assert {n for n, value in members if n[0] != "_" and not value.__doc__} <= set(told)
+
+
 def unspoken(value, text: str) -> list[str]:
     """Arguments that a text does not name; `path` and `seed` speak for themselves."""
     words = text.lower().replace("_", " ")

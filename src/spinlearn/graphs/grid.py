@@ -25,7 +25,7 @@ class PixelGrid(Settings):
 
     As ``graph=PixelGrid()`` of a classifier it takes the mask as X and, as y, an image of labels of
     the same shape or one label per True pixel. With the image itself, of one channel or several,
-    weights are exp(-|v_i - v_j|^2 / (2 contrast^2)).
+    pixels whose values are d apart have the weight exp(-d^2 / (2 contrast^2)).
 
     Parameters
     ----------
