@@ -41,20 +41,29 @@ from spinlearn.kernels.rng import GOLDEN, below, below_at, mix64, next_u64, unif
 QUADRATIC, RATIO, TABLE = 1, 2, 3
 
 
+@njit(cache=True, nogil=True)
+def _form_cost(form, coefficient, target, smallest, empty, table, c, volume, cut):
+    """The same in numbers: compiled once, not at each of the dozen places that ask."""
+    value = 0.0
+    if form == QUADRATIC:
+        off = volume - target
+        value = 0.5 * coefficient * off * off
+    elif form == RATIO:
+        value = coefficient * empty
+        if volume > smallest:
+            value = coefficient * cut / volume
+    elif form == TABLE:
+        value = table[c, np.int64(volume + 0.5)]
+    return value
+
+
 @njit(cache=True, nogil=True, inline="always")  # a call would copy the tuple: five times slower
 def class_cost(term, c, volume, cut):
     """f_c(V_c, cut_c)."""
-    value = 0.0
-    if term.form == QUADRATIC:
-        off = volume - term.targets[c]
-        value = 0.5 * term.coefficient * off * off
-    elif term.form == RATIO:
-        value = term.coefficient * term.empty
-        if volume > term.smallest:
-            value = term.coefficient * cut / volume
-    elif term.form == TABLE:
-        value = term.table[c, np.int64(volume + 0.5)]
-    return value
+    return _form_cost(
+        term.form, term.coefficient, term.targets[c], term.smallest, term.empty, term.table, c,
+        volume, cut,
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
