@@ -294,7 +294,8 @@ def learnt(
     pairs = [(r, k) for r in range(len(resolutions)) for k in sets]
     n_parts = -(-len(pairs) // LANES)
     parts = [pairs[k::n_parts] for k in range(n_parts)]
-    size = 8 * LANES * graph.n_edges * n_states
+    # (The places are found here, once, before threads ask for them.)
+    size = 2 * LANES * len(phase.places.neighbors) * n_states
     found = each(
         Judging.by_messages, replace(judging, fields=fields), parts,
         n_jobs=n_jobs if size < LARGE else 1, beside=beside,

@@ -49,7 +49,6 @@ from spinlearn.model.arrays import (
 )
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
-from spinlearn.model.phases import mean_field_temperature
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Callback, Engine, Progress
 from spinlearn.model.settings import AUTO, is_open
@@ -244,17 +243,17 @@ class Mixture:
         if not (known and (np.any(self.labels < 0) or asked.label_noise)):
             return flat(self.n_states, self.resolutions)
         self.report("learning the average", 0.0)
-        graph, labels, features = self.graph, self.labels, asked.features
+        models, labels, features = self.models, self.labels, asked.features
         if n > SAMPLE:
             self.report("drawing a sample", 0.0)
-            points, sample = subsample(graph, labels, SAMPLE, asked.seed)
-            graph, labels = COUPLINGS[asked.couplings](sample), labels[points]
+            points, sample = subsample(self.graph, labels, SAMPLE, asked.seed)
+            models, labels = self._models(COUPLINGS[asked.couplings](sample)), labels[points]
             what = f"{len(labels)} of {n} points"
             why = "the average is learnt on it; it holds all labels"
             self.choices.append(Choice("sample", what, why))
             features = None if features is None else features.taken(points)
         average = learnt(
-            self._models(graph),
+            models,
             labels,
             features=features,
             resolutions=self.resolutions,
@@ -262,8 +261,13 @@ class Mixture:
         )
         return average if n <= SAMPLE else replace(average, beliefs=None)
 
+    @cached_property
+    def models(self) -> PhaseModels:
+        """Models of the phase on the whole graph."""
+        return self._models(self.graph)
+
     def _models(self, graph: Graph) -> PhaseModels:
-        """Models of the phase on a graph that has the weights of the energy."""
+        """The same on a graph that has the weights of the energy."""
         q, noise = self.n_states, self.asked.label_noise
         targets = None if self.shares is None else np.pad(self.shares, (0, q - self.n_classes))
         strength = _label_strength(graph, q, noise) if noise else np.inf
@@ -284,13 +288,12 @@ class Mixture:
         if self.clustering:
             self._hold_groups()
             average = flat(self.n_states, self.resolutions)
-        models = self._models(graph)
         fields: Any = 0.0
         best = RESOLUTIONS[0]  # where there are no labels at all
         if self.n_classes:
             fields = walk_fields(graph, self.labels, self.n_states, scale)
             best = average.resolutions[int(np.argmax(average.phase.sum(axis=1)))]
-        model = models.model(self.labels, best, fields)
+        model = self.models.model(self.labels, best, fields)
 
         engine = asked.engine
         by_messages = isinstance(engine, (Auto, BeliefPropagation))
@@ -312,7 +315,7 @@ class Mixture:
             temperature = self.temperatures[int(np.argmax(average.phase.sum(axis=0)))]
             _, self.reached = label_reach(model, self.n_classes)
             solve = by_messages and not quick and graph.n_nodes <= SAMPLE
-            self._average(average, models, fields, solve)
+            self._average(average, fields, solve)
         elif is_open(temperature):
             temperature = "calibrated"
         if is_open(grid):
@@ -321,7 +324,7 @@ class Mixture:
             if graph.n_nodes > SAMPLE and self.n_classes:
                 grid = scale * np.array([min(FACTORS) ** 2 / max(FACTORS)])
             else:
-                top = max(1.1 * mean_field_temperature(model), 2 * scale)
+                top = max(1.1 * self.models.places.temperature, 2 * scale)
                 grid = np.geomspace(scale / COLDEST, top, N_TEMPERATURES)
             if averaged:
                 grid = np.union1d(grid, self.temperatures)
@@ -355,15 +358,15 @@ class Mixture:
         self.n_classes = self.n_named + len(groups)
         self.n_states = max(self.n_classes, 2)
 
-    def _average(self, average: Average, models: PhaseModels, fields: Any, solve: bool) -> None:
+    def _average(self, average: Average, fields: Any, solve: bool) -> None:
         """Take an average; solve for the phase by quick messages, unless they are known."""
         self.average = replace(average, beliefs=None)
         if solve:
             self.report("averaging", 0.6)
             beliefs = average.beliefs
             if beliefs is None or beliefs.shape[3] != self.n_states:
-                own = [models.model(self.labels, r, fields) for r in average.resolutions]
-                beliefs = np.array(models.beliefs(own))
+                own = [self.models.model(self.labels, r, fields) for r in average.resolutions]
+                beliefs = np.array(self.models.beliefs(own))
             weighed = [w * beliefs[place] for place, w in np.ndenumerate(average.weights)]
             self.phase = np.asarray(sum(weighed))
         why = "weighed by left-out labels" if average.n_judged else "no label can be left out"
