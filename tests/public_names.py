@@ -20,6 +20,12 @@ class PublicName:
     value: Any
     text: str
 
+    @property
+    def needs_example(self) -> bool:
+        """Of errors and warnings one example says it all."""
+        module, _, name = self.name.rpartition(".")
+        return module != "spinlearn.errors" or name == "SpinlearnError"
+
 
 def public_modules() -> list[ModuleType]:
     """The package and the modules in its `__all__`."""
