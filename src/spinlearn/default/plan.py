@@ -319,10 +319,10 @@ class Mixture:
         elif is_open(temperature):
             temperature = "calibrated"
         if is_open(grid):
-            # Up to where nothing is ordered. A large set has those of the average alone, and one
-            # more: each costs memory and time.
+            # Up to where nothing is ordered. A large set has those of the average alone: each costs
+            # memory and time.
             if graph.n_nodes > SAMPLE and self.n_classes:
-                grid = scale * np.array([min(FACTORS) ** 2 / max(FACTORS)])
+                grid = np.sort(self.temperatures)
             else:
                 top = max(1.1 * self.models.places.temperature, 2 * scale)
                 grid = np.geomspace(scale / COLDEST, top, N_TEMPERATURES)
