@@ -93,7 +93,7 @@ def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
         parent[i] = parent[parent[i]]  # parents come first, so one pass flattens
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # compiled once, not twice
 def sum_fields(model):
     """Summed fields of the clusters into rows of model.law, a root's row into law_row or -1."""
     parent, law_row, law = model.parent, model.law_row, model.law
@@ -220,7 +220,7 @@ def count_shared(state, model, thresholds, stream, counts, energies):
 # Under a term in class sizes
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # compiled once, not twice
 def class_sizes(state, sizes, volumes):
     """V_c of free nodes int8 [n] and clamped ones, into float64 [q]."""
     for c in range(volumes.size):  # arrays that are assigned whole take two seconds to compile
@@ -235,7 +235,7 @@ def entry_cost(term, c, volume, size):
     return class_cost(term, c, volume + size, 0.0) - class_cost(term, c, volume, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # compiled once, not twice
 def relabel_in_turn(state, model, sizes, beta, measured, stream):
     """Every cluster in turn draws its class given the others, in the order of their roots.
 
@@ -312,7 +312,7 @@ def add_laws_in_turn(state, model, law, node_sum, edge_sum):
             edge_sum[e] += np.float32(law[max(a, b), state[min(a, b)]])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # compiled once, not twice
 def permute_classes(state, model, sizes, beta, n_tries, stream):
     """Offer `n_tries` exchanges of two classes on all free nodes; the number accepted."""
     term, held, volumes, fields = sizes.term, sizes.held_volumes, sizes.volumes, model.fields

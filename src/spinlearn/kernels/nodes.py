@@ -141,7 +141,7 @@ def draw_state(cost, beta, stream):
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # compiled once, not twice
 def node_sweep(state, model, beta, stream):
     """Every free node in turn draws its state given the rest."""
     sizes, tally = model.term.sizes, model.tally
