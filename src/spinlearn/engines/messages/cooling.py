@@ -1,9 +1,8 @@
 """Messages taken along a way of temperatures: one driver, `follow`, for all who do that.
 
 Messages are cooled from above the mean-field temperature, where nothing is ordered. The run of the
-engine is in `belief_propagation`, blocks on a cluster in `spinlearn.workflows.cluster`; here are
-
-`quick_marginals`: one start in haste, for choices between models;
+engine is in `belief_propagation`, blocks on a cluster in `spinlearn.workflows.cluster`, models side
+by side in `replicas`; here is
 
 `cooled_averages`: one start through a large model, with nothing kept on the way. Where messages
 take gigabytes there is no room for copies of them, and no time to come back to a rung of a ladder.
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 ABOVE = 1.1  # the mean-field temperature, where nothing is ordered
 STEP = 1.5  # most, between neighbouring temperatures on the way down
-NEAR = 1.1  # in haste no step closer than this above a temperature that is wanted
 COARSE_TOL = 1e-5  # of messages: marginals are then right to 1e-3 where they move most
 PARTIAL = 4  # sweeps that visit some of the nodes only count as a quarter
 REPORT_SECONDS = 0.1
