@@ -56,13 +56,6 @@ def model() -> PottsModel:
     )
 
 
-@pytest.fixture
-def tree(model) -> PottsModel:
-    kept = [0, 1, 3, 5, 6]  # edges of the model that form no loop
-    graph = Graph(7, model.graph.edges[kept], model.graph.weights[kept])
-    return PottsModel(graph, 3, fields=model.fields, clamped=model.clamped)
-
-
 def error_of(run, name="std_error"):
     return APPROXIMATION if run.kind is Kind.APPROXIMATE else getattr(run, name)
 
@@ -103,16 +96,6 @@ def test_agrees_with_enumeration_and_says_how_far_it_is(engine, model, temperatu
         run.marginals[0, 0, 0] = 1.0
     with pytest.raises(StoppedError):
         engine.run(model, temperatures, seed=0, callback=lambda p: True)
-
-
-@pytest.mark.slow
-def test_without_sampling_a_tree_is_exact(engine, tree, temperatures):
-    run = engine.run(tree, temperatures, seed=0)
-    if run.kind is Kind.SAMPLED:
-        pytest.skip("sampled")
-    exact = Enumeration().run(tree, temperatures)
-    for name in ("marginals", "edge_agreement", "mean_energy", "log_partition"):
-        np.testing.assert_allclose(getattr(run, name), getattr(exact, name), rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow

@@ -101,18 +101,12 @@ def test_labels_become_fields_and_features_components(fit):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--method", "magic"), "method='magic' is unknown: use one of 'auto'"),
-        (("--label-noise", 0.1, "--energy", "min_cut:label_strength=2"), "give one of them"),
         (("--proportions", "0.5,0.5"), "2 numbers for 3 classes: give one for each, in the "
          "order 'blue', 'green', 'red'"),
-        (("--proportions", "blue=1,green=1,mauve=1"), "'mauve' is not a class among the labels"),
-        (("--proportions", "blue=1,green=1"), "nothing is said of 'red'"),
         (("--proportions", "blue=1,green=1,blue=2"), "'blue=2' is not NAME=SHARE of another class"),
         (("--proportions", "0.5,0.7,-0.2"), "-0.2 is not a share: give numbers >= 0"),
         (("--proportions", "nan,1,1"), "nan is not a share"),
         (("--proportions", "0,0,0"), "[0, 0, 0] is not a share"),
-        (("--proportions", "1,1,1", "--method", "paper"), "proportions belong to the energy"),
-        (("--energy", "min_cut:couplings=own"), "couplings='own' is unknown"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused_in_words(folder, options, words):

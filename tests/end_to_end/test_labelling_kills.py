@@ -68,19 +68,6 @@ def test_no_acknowledged_label_is_missing_after_kills(tmp_path):
     assert tried > len(kept)  # and some cut one off
 
 
-def test_a_labelling_goes_on_where_it_was(tmp_path):
-    X, _ = blobs()
-    with label(X, out=tmp_path / "out") as first, Client(first.address) as client:
-        client.act(do="label", points=[0, 1], **{"class": "x"})
-        client.act(do="label", points=[30], **{"class": "y"})
-    with label(X, out=tmp_path / "out") as again, Client(again.address) as client:
-        assert again.labels[[0, 1, 30]].tolist() == ["x", "x", "y"]
-        assert client.act(do="undo")["kind"] == "done"
-        assert again.labels[30] is None
-        client.act(do="redo")
-    assert again.labels[30] == "y"
-
-
 def test_two_servers_do_not_share_a_log(tmp_path):
     process, _ = started(tmp_path / "out")
     try:

@@ -103,14 +103,6 @@ def test_tree_with_extreme_counts_does_not_underflow():
     np.testing.assert_allclose(weaker.log_partition[0], 1200 * np.log(2), rtol=1e-12)
 
 
-def test_open_chain_has_its_closed_form():
-    length, q, temperatures = 9, 3, np.array([0.05, 0.4, 1.0, 5.0])
-    run = JunctionTree().run(PottsModel(grid_graph(1, length), q), temperatures)
-    bond = 1 + (q - 1) * np.exp(-1 / temperatures)
-    np.testing.assert_allclose(run.log_partition, np.log(q) + (length - 1) * np.log(bond))
-    np.testing.assert_allclose(run.edge_agreement, np.tile(1 / bond[:, None], length - 1))
-
-
 def test_agrees_with_an_independent_library():
     gum = pytest.importorskip("pyagrum", reason="pyagrum is the independent oracle")
     rng = np.random.default_rng(11)

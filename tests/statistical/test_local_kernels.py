@@ -4,11 +4,8 @@ Exact draws of a model with 25-81 labellings are moved once and compared with th
 are twins with a planted error: see `chi_square`.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
-from scipy.special import ellipk
 
 from spinlearn.engines.sampling.move_sets import regions_of
 from spinlearn.kernels import bits
@@ -19,7 +16,6 @@ from spinlearn.kernels.rng import make_stream
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import FREE, PottsModel
 from tests.conftest import grid_graph, labels_at
-from tests.oracles import torus
 from tests.statistical.chi_square import Configurations, assert_verdict, normalized, p_value
 
 BETAS = (0.5, 1.2)  # of even and odd walkers
@@ -301,12 +297,6 @@ def test_accumulate_counts_like_numpy(q):
         np.testing.assert_array_equal(edge_sums[row], 2 * (mine[:, u] == mine[:, v]).sum(0))
 
 
-@pytest.mark.parametrize("q", range(2, 9))
-def test_unpacking_inverts_packing(q):
-    states = np.random.default_rng(q).integers(0, q, (256, 37), dtype=np.int8)
-    np.testing.assert_array_equal(unpacked(bits.pack_states(states, q), q), states)
-
-
 @pytest.mark.parametrize("q", [2, 7])
 def test_bits_energies_equal_the_models(q):
     model = PottsModel(grid_graph(12, 15), q)
@@ -327,25 +317,6 @@ def test_walker_energies_equal_the_models(with_fields):
     u, v = np.ascontiguousarray(graph.edges.T)
     measure.walker_energies(states, u, v, model.couplings, kernel_fields(model), energies)
     np.testing.assert_allclose(energies, model.energy(states), rtol=0, atol=1e-12)
-
-
-def test_two_state_lattice_has_onsagers_energy():
-    side, beta = 64, 0.6
-    model = PottsModel(torus(side), 2)
-    states = np.random.default_rng(3).integers(0, 2, (256, side * side), dtype=np.int8)
-    spins, (stream,) = bits.pack_states(states, 2), streams(4, 1)
-    planes, energies, sums = planes_of([beta], np.zeros(256), 4), np.empty(256, int), 0.0
-    arguments = (*csr(model), free_of(model), planes, stream)
-    bits.bits_metropolis(spins, 2, *arguments, 300)
-    for _ in range(20):
-        bits.bits_metropolis(spins, 2, *arguments, 10)
-        bits.bits_energies(spins, 1, np.array(model.graph.edges), energies)
-        sums = sums + energies / side**2 / 20
-    # Onsager, Phys. Rev. 65, 117 (1944): Ising coupling K = beta / 2, cut edges = (2 + u) / 2
-    tanh, cosh, sinh = np.tanh(beta), np.cosh(beta), np.sinh(beta)
-    elliptic = ellipk((2 * sinh / cosh**2) ** 2)
-    onsager = -1 / tanh * (1 + 2 / np.pi * (2 * tanh**2 - 1) * elliptic)
-    assert abs(sums.mean() - (2 + onsager) / 2) < 4 * sums.std() / 16
 
 
 def test_quantize_is_accurate_and_cannot_overflow():
@@ -395,12 +366,3 @@ def test_two_state_walkers_do_not_return_after_an_even_number_of_sweeps(make):
     move = make(model, np.full(256, 0.5), 20)
     finals = [move(states, streams(seed, 1)[0])[0, 0] for seed in range(40)]
     assert 5 < sum(finals) < 35
-
-
-def test_a_thread_pool_gives_the_same_walkers():
-    model, states = half_clamped(2)
-    move = bit_sweeps(model, np.full(256, 0.5), 20)
-    serial = [move(states, stream) for stream in streams(0, 6)]
-    with ThreadPoolExecutor(3) as pool:
-        pooled = list(pool.map(lambda stream: move(states, stream), streams(0, 6)))
-    np.testing.assert_array_equal(serial, pooled)

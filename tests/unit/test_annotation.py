@@ -1,7 +1,5 @@
 """annotate: scanpy's objects in and out, a hidden cell type found."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -195,18 +193,6 @@ def test_an_object_on_disk_gives_the_same_answer(tmp_path, form):
     assert annotate(backed, "kind", temperature=0.3).names_.tolist() == expected.tolist()
     assert backed.obs["spinlearn_call"].tolist() == expected.tolist()
     backed.file.close()
-
-
-def test_scanpys_own_graph_is_used():
-    scanpy = pytest.importorskip("scanpy")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        adata = scanpy.datasets.pbmc68k_reduced()
-    known = adata.obs["bulk_labels"].astype(str).to_numpy(dtype=object)
-    known[np.random.default_rng(0).random(len(known)) < 0.9] = None
-    adata.obs["known"] = known
-    fitted = annotate(adata, "known", method="paper", engine=QUICK, temperature="0.8:grid=0.8")
-    assert fitted.graph_.n_edges == neighbour_graph(adata, None).n_edges
 
 
 def test_the_method_applies_to_scanpys_graph_and_choices_are_stored(tmp_path):

@@ -7,7 +7,6 @@ from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.answers import Answer
 from spinlearn.answers.labels import parse_labels
 from spinlearn.engines import JunctionTree
-from spinlearn.model.graph import Graph
 from spinlearn.model.phases import Phase
 from spinlearn.model.potts import PottsModel
 from tests.conftest import cliques
@@ -83,25 +82,6 @@ def test_at_zero_temperature_it_is_the_mean_up_to_melting():
     assert any("up to melting" in note for note in cold.notes())
     warm = answer(two_clusters(), temperature=0.3)
     assert not any("up to melting" in note for note in warm.notes())
-
-
-@pytest.mark.parametrize("temperature", [0.0, 0.5])
-def test_names_of_classes_order_of_points_and_units_change_nothing(temperature):
-    graph = two_clusters()
-    plain = answer(graph, temperature=temperature)
-    exchanged = answer(graph, np.where(Y < 0, -1, 1 - Y), temperature=temperature)
-    assert exchanged.calls.tolist() == [1 - c if c >= 0 else c for c in plain.calls.tolist()]
-    np.testing.assert_allclose(exchanged.confidence, plain.confidence, atol=1e-12)
-    order = np.random.default_rng(0).permutation(graph.n_nodes)
-    moved = Graph(graph.n_nodes, np.argsort(order)[graph.edges], graph.weights)
-    permuted = answer(moved, Y[order], temperature=temperature)
-    np.testing.assert_allclose(permuted.confidence, plain.confidence[order], atol=1e-12)
-    scale = 7.0
-    weighted = graph.with_weights(scale * graph.weights)
-    grid = scale * TEMPERATURES
-    scaled = answer(weighted, temperature=scale * temperature, temperatures=grid)
-    assert scaled.calls.tolist() == plain.calls.tolist()
-    np.testing.assert_allclose(scaled.confidence, plain.confidence, atol=1e-9)
 
 
 def test_a_class_that_takes_everything_is_not_sure_of_it():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier, Result, TemperatureRule
-from spinlearn.engines import Enumeration, JunctionTree, Kind, Multicanonical
+from spinlearn.engines import JunctionTree, Kind
 from spinlearn.errors import InvalidInputError
 from tests.conftest import cliques
 from tests.hand_made import CHAIN, equilibrium
@@ -44,18 +44,6 @@ def test_what_is_not_there_is_refused():
     assert silent.at([2.0]).temperatures.tolist() == [2.0]
     with pytest.raises(InvalidInputError, match="cannot be evaluated at others: ask for one of"):
         silent.at([1.5])
-
-
-def test_engines_say_what_they_are():
-    model = equilibrium(4, CHAIN, ROWS, clamped=[0, -1, -1, 1]).model
-    for engine in (Enumeration(), JunctionTree()):
-        run = engine.run(model, [0.5, 1.0])
-        assert run.exact
-        assert run.other_temperatures
-        assert not any((run.has_errors, run.reweights, run.annealed))
-    run = Multicanonical(tol=0.1, max_sweeps=500).run(model, [0.5, 1.0], seed=0)
-    assert run.kind is Kind.SAMPLED
-    assert all((run.has_errors, run.other_temperatures, run.reweights))
 
 
 # -- an engine from outside ----------------------------------------------------------------------

@@ -209,14 +209,6 @@ def test_labels_follow_from_the_log_alone_and_undoing_all_is_redone(asked):
     assert history.labels == there
 
 
-def test_an_undo_takes_nothing_of_another_away():
-    history = History(IDS, [None] * 4)
-    done(history, [("ada", {"do": "label", "points": ["a"], "class": "x"}),
-                   ("bob", {"do": "label", "points": ["b"], "class": "y"}),
-                   ("ada", {"do": "undo"})])  # fmt: skip
-    assert history.labels == [None, "y", None, None]
-
-
 @pytest.mark.parametrize(
     "name",
     ["", "  ", "new:1", "confused:a|b", "outlier", "NA", "nan", "-1", "=1+1", "@x", "a\x07", "?",

@@ -14,14 +14,13 @@ from spinlearn.datasets import three_waves
 from spinlearn.default import new_classes
 from spinlearn.default.average import PhaseModels, cavity_laws, label_groups, learnt
 from spinlearn.default.features import Features
-from spinlearn.default.forest import Forest, weakest_cut
+from spinlearn.default.forest import Forest
 from spinlearn.default.new_classes import OFFSET, THETA
 from spinlearn.default.walks import walk_fields, walk_law
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs.points import Reduction, checked_components
-from spinlearn.linear import weight_matrix
 from spinlearn.minimizers.modules import ModuleTree
 from tests.conftest import grid_graph, grids, labels_at, some_labels
 from tests.energy_models import dense
@@ -435,19 +434,6 @@ def test_a_long_band_is_no_new_class():
     X = np.column_stack([np.linspace(0, 100, 400), generator.normal(0, 0.5, 400)])
     fitted = PottsClassifier().fit(X, labels_at({5: 0, 90: 0, 180: 0, 220: 1, 300: 1, 390: 1}, 400))
     assert sum(map(len, fitted.new_classes_.values())) < 20
-
-
-def test_the_weakest_cut_is_between_the_two_halves():
-    X, truth = blobs(120, centers=2)
-    X[truth == 1] -= [5.0, 0.0]  # they touch
-    graph = KNN().build(X)
-    matrix = weight_matrix(graph)
-    everything = np.arange(120, dtype=np.int32)
-    halves = [np.flatnonzero(truth == c) for c in (0, 1)]
-    between = float(matrix[halves[0]][:, halves[1]].sum())
-    assert 0 < weakest_cut(matrix, everything) <= between
-    assert between < min(weakest_cut(matrix, half) for half in halves)
-    assert weakest_cut(matrix, everything[:4]) == 0
 
 
 def test_the_tree_joins_what_holds_together():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spinlearn import Graph, PottsClassifier, TemperatureRule
-from spinlearn.energies import ENERGIES, BalancedCut, DiffusedCut, MinCut, Modularity
+from spinlearn.energies import ENERGIES, DiffusedCut, MinCut, Modularity
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import minimize
@@ -30,33 +30,25 @@ def drawn(seed, n, q):
 
 @settings(max_examples=40, deadline=None)
 @cases
-def test_it_is_the_summed_weight_times_one_minus_newmans_modularity(seed, n, q):
+def test_it_is_newmans_modularity_and_shares_pull_volumes_to_themselves(seed, n, q):
+    """The summed weight times one minus Newman's Q."""
     graph, labels, states = drawn(seed, n, q)
     if graph.n_edges == 0:
         return
     total, known = graph.weights.sum(), nx.from_numpy_array(dense(graph))
+    shares = np.random.default_rng(seed).uniform(0.1, 5, q)
+    volumes = dense(graph).sum(axis=1) @ np.eye(q)[states]
+    excess = np.sum((volumes - 2 * total * shares / shares.sum()) ** 2, axis=1)
+    cut = MinCut()(graph, labels, q).energy(states)
     for resolution in (0.5, 1.0, 2.3):
         model = Modularity(resolution=resolution)(graph, labels, q)
         for s in states:
             groups = [set(np.flatnonzero(s == c).tolist()) for c in range(q) if np.any(s == c)]
             value = nx.community.modularity(known, groups, resolution=resolution)
             assert model.energy(s) == pytest.approx(total * (1 - value), abs=1e-9)
-
-
-@settings(max_examples=30, deadline=None)
-@cases
-def test_shares_pull_volumes_to_themselves(seed, n, q):
-    graph, labels, states = drawn(seed, n, q)
-    if graph.n_edges == 0:
-        return
-    rng = np.random.default_rng(seed)
-    shares = rng.uniform(0.1, 5, q)
-    model = Modularity(resolution=1.7, proportions=shares)(graph, labels, q)
-    total = graph.weights.sum()
-    volumes = dense(graph).sum(axis=1) @ np.eye(q)[states]
-    excess = np.sum((volumes - 2 * total * shares / shares.sum()) ** 2, axis=1)
-    expected = MinCut()(graph, labels, q).energy(states) + 1.7 / (4 * total) * excess
-    np.testing.assert_allclose(model.energy(states), expected, rtol=1e-6, atol=1e-9)
+        pulled = Modularity(resolution=resolution, proportions=shares)(graph, labels, q)
+        expected = cut + resolution / (4 * total) * excess
+        np.testing.assert_allclose(pulled.energy(states), expected, rtol=1e-6, atol=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -70,13 +62,6 @@ def test_the_diffused_cut_without_diffusion_in_volumes_is_modularity(seed, n, q,
     ours = Modularity()(graph, labels, q).energy(states)
     cut = DiffusedCut(diffusion=0.0, size="volume")(graph, labels, q)
     np.testing.assert_allclose(cut.energy(states), ours, rtol=1e-12)
-
-
-def test_it_is_the_balanced_cut_of_volumes_with_the_mean_degree():
-    graph, labels, states = drawn(5, 12, 3)
-    cut = BalancedCut(strength=0.7 * graph.degrees.mean(), size="volume")(graph, labels, 3)
-    ours = Modularity(resolution=0.7)(graph, labels, 3)
-    np.testing.assert_allclose(ours.energy(states), cut.energy(states))
 
 
 def test_its_unit_is_that_of_the_weights_whatever_their_size():

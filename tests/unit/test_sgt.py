@@ -8,7 +8,7 @@ from spinlearn import Graph
 from spinlearn.baselines import SpectralGraphTransducer, spectral
 from spinlearn.baselines.spectral import on_the_sphere
 from spinlearn.linear import weight_matrix
-from tests.conftest import cliques, grids, labels_at
+from tests.conftest import grids, labels_at
 from tests.unit.test_linear_baselines import random_problem
 
 
@@ -74,16 +74,6 @@ def test_hard_case_is_the_mean_of_two_equal_minima():
     np.testing.assert_allclose(on_the_sphere(g, b, 4.0), [0.0, 0.5])
     np.testing.assert_allclose(on_the_sphere(g, b, 0.01), [0.0, 0.1])  # not hard: a short sphere
     np.testing.assert_array_equal(on_the_sphere(g, 0 * b, 4.0), [0.0, 0.0])
-
-
-def test_large_c_keeps_the_labels_small_c_cuts_where_it_is_cheapest():
-    # Two cliques joined by one edge; three labels of the first class, one of them in the wrong one.
-    graph = cliques(10, 10, links=[(0, 10)])
-    y = labels_at(dict.fromkeys((1, 2, 3, 11), 0) | dict.fromkeys((12, 13, 14), 1), 20)
-    loose = SpectralGraphTransducer(c=0.1).fit(graph, y)
-    np.testing.assert_array_equal(loose.transduction_, np.repeat([0, 1], 10))
-    strict = SpectralGraphTransducer(c=1e6).fit(graph, y)
-    np.testing.assert_array_equal(strict.transduction_[y >= 0], y[y >= 0])
 
 
 def test_parts_with_labels_of_one_class_each():
