@@ -53,51 +53,40 @@ def test_forests_are_exact(model):
     scale = 1 + np.abs(exact.heat_capacity).max()
     np.testing.assert_allclose(run.heat_capacity, exact.heat_capacity, atol=1e-4 * scale)
     assert run.converged.all()
+    if forest.graph.n_edges:
+        asked = forest, [0.0, 0.4, np.inf], np.arange(forest.graph.n_edges)
+        pairs = BeliefPropagation(n_starts=1).pair_marginals(*asked)
+        exact_pairs = JunctionTree().pair_marginals(*asked)
+        np.testing.assert_allclose(pairs, exact_pairs, rtol=0, atol=1e-9)
 
 
-@settings(max_examples=40)
-@given(small_models(max_states=10**4), st.sampled_from([0.0, 0.4, np.inf]))
-def test_pair_marginals_of_forests_are_exact(model, temperature):
-    forest = without_loops(model)
-    ids = np.arange(forest.graph.n_edges)
-    if len(ids):
-        pairs = BeliefPropagation(n_starts=1).pair_marginals(forest, [temperature], ids)
-        exact = JunctionTree().pair_marginals(forest, [temperature], ids)
-        np.testing.assert_allclose(pairs, exact, rtol=0, atol=1e-9)
-
-
-@pytest.mark.slow
-def test_large_trees_are_exact_for_any_number_of_states():
-    rng, n, q = np.random.default_rng(17), 300, 17
+def random_tree(n: int, q: int) -> PottsModel:
+    rng = np.random.default_rng(17)
     edges = [(int(rng.integers(max(0, i - 20), i)), i) for i in range(1, n)]
-    tree = PottsModel(Graph(n, edges, rng.normal(size=n - 1)), q, fields=rng.normal(size=(n, q)))
-    exact = JunctionTree().run(tree, [0.0, 0.3, 2.0])
-    run = BeliefPropagation().run(tree, [0.0, 0.3, 2.0])
-    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(run.log_partition, exact.log_partition, rtol=1e-9)
+    return PottsModel(Graph(n, edges, rng.normal(size=n - 1)), q, fields=rng.normal(size=(n, q)))
+
+
+def star(leaves: int) -> PottsModel:
+    """Half of the leaves pull the hub to state 0 and half to state 1, by a factor e^-1 each."""
+    fields = np.zeros((leaves + 1, 2))
+    fields[1 : leaves // 2 + 1, 1] = fields[leaves // 2 + 1 :, 0] = 5.0
+    fields[0, 1] = 0.25
+    return PottsModel(Graph(leaves + 1, [(0, i) for i in range(1, leaves + 1)]), 2, fields=fields)
+
+
+# Two neighbours that both forbid state 0 to the node between, by e^-50 and e^-51.
+REPULSION = PottsModel(Graph(3, [(0, 1), (1, 2)], [-50.0, -51.0]), 2, clamped=[0, -1, 1])
 
 
 @pytest.mark.slow
-def test_a_hub_with_thousands_of_neighbours_does_not_underflow():
-    # 1500 leaves pull the hub to state 0 and 1500 to state 1, by factors e^-1500 each.
-    n = 3001
-    graph = Graph(n, [(0, i) for i in range(1, n)])
-    fields = np.zeros((n, 2))
-    fields[1:1501, 1] = fields[1501:, 0] = 5.0
-    fields[0, 1] = 0.25
-    model = PottsModel(graph, 2, fields=fields)
-    exact = JunctionTree().run(model, [0.5, 1.0])
-    run = BeliefPropagation().run(model, [0.5, 1.0])
-    assert 0.05 < exact.marginals[1, 0, 1] < 0.95
-    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=0, atol=1e-9)
-
-
-def test_strong_repulsion_keeps_small_probabilities():
-    # Two neighbours that both forbid state 0 to the node between, by e^-50 and e^-51.
-    model = PottsModel(Graph(3, [(0, 1), (1, 2)], [-50.0, -51.0]), 2, clamped=[0, -1, 1])
-    exact = Enumeration().run(model, [1.0, 2.0])
-    run = BeliefPropagation().run(model, [1.0, 2.0])
-    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=1e-9)
+@pytest.mark.parametrize(
+    ("tree", "relative"), [(random_tree(300, 17), 0), (star(3000), 0), (REPULSION, 1e-9)]
+)
+def test_large_trees_many_states_and_strong_pulls_are_exact(tree, relative):
+    exact, run = (e.run(tree, [0.3, 1.0, 2.0]) for e in (JunctionTree(), BeliefPropagation()))
+    atol = 0 if relative else 1e-9
+    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=relative, atol=atol)
+    np.testing.assert_allclose(run.log_partition, exact.log_partition, rtol=1e-9)
 
 
 @pytest.mark.parametrize("temperature", [0.6, 1.5])

@@ -56,19 +56,6 @@ def test_range_labelled_and_undecided(temperature, grid, small_groups):
         assert between.confidence[BRIDGE] == pytest.approx(0.5)
 
 
-def test_at_zero_temperature_the_bridge_is_less_sure_than_the_cores():
-    cold = answer(two_clusters())
-    np.testing.assert_array_equal(cold.probabilities.max(axis=1), 1.0)  # which says nothing
-    assert cold.calls.tolist() == [0] * SIZE + [1] * SIZE + [0]
-    cores = np.delete(cold.confidence, BRIDGE)
-    assert cold.confidence[BRIDGE] < cores.min() - 0.1
-    more = answer(two_clusters(), n_states=3).confidence  # a state without a name changes no order
-    assert more[BRIDGE] < np.delete(more, BRIDGE).min()
-    # Better tied, it is surer.
-    surer = [answer(two_clusters((w, 0.5))).confidence[BRIDGE] for w in (0.55, 0.7, 1.0)]
-    assert surer[0] < surer[1] < surer[2]
-
-
 def test_at_zero_temperature_it_is_the_mean_up_to_melting():
     cold = answer(two_clusters())
     standing = [phase is not Phase.PARAMAGNETIC for phase in cold.grid_phases.phases]

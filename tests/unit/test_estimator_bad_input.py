@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
-from spinlearn import KNN, Graph, PottsClassifier, TemperatureRule
+from spinlearn import KNN, Graph, PottsClassifier
 from spinlearn.baselines import LocalGlobalConsistency
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import (
@@ -105,14 +104,6 @@ def test_large_values_that_leave_the_other_distances_are_used():
     tiny[[2, 5], 0] = 1e-300, 3e-280  # such as p-values: as good as zero
     np.testing.assert_array_equal(fit(tiny).transduction_, TRUTH)
     KNN(metric="cosine").build(changed(3, 1, 1e300))  # its direction, no more
-
-
-def test_names_of_features_are_remembered_and_checked():
-    frame = pd.DataFrame(X, columns=["length", "width"])
-    model = fit(frame)
-    assert model.feature_names_in_.tolist() == ["length", "width"]
-    with pytest.raises(InvalidInputError, match="feature names should match"):
-        model.predict(frame[["width", "length"]])
 
 
 # -- labels --------------------------------------------------------------------------------------
@@ -374,17 +365,6 @@ def test_the_grid_is_sorted_without_repetitions_and_holds_the_answer():
     np.testing.assert_array_equal(model.label_distributions_, model.equilibrium_.marginals[0])
 
 
-@pytest.mark.parametrize(
-    ("small_groups", "status"), [("join", "outlier"), ("outlier", "outlier"), ("new", "new")]
-)
-def test_infinite_temperatures_leave_only_the_given_labels(small_groups, status):
-    asked = {"temperatures": [0.1, np.inf], "temperature": np.inf}
-    model = fit(method="paper", small_groups=small_groups, **asked)
-    assert model.status_.tolist().count("labelled") == 2
-    assert model.status_.tolist().count(status) == 2 * SIZE - 2
-    assert len(model.new_classes_) == (2 * SIZE - 2 if status == "new" else 0)
-
-
 def test_finite_labels_give_way_to_the_data():
     y = np.where(TRUTH == 0, 0, 1)
     y[3] = 1  # wrong
@@ -464,20 +444,6 @@ def test_decide_refuses():
 # -- scikit-learn's tools and copies -------------------------------------------------------------
 
 
-def test_grid_search_and_pipelines_reach_nested_settings():
-    points = np.concatenate([X, X + 0.05])
-    rule = TemperatureRule(name=0.1, grid=GRID)
-    model = PottsClassifier(graph=KNN(n_neighbors=5), temperature=rule)
-    grid = {"graph__n_neighbors": [1, 3], "tau": [0.05, 0.2]}
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(points, np.tile(TRUTH, 2))
-    tried = [(p["graph__n_neighbors"], p["tau"]) for p in search.cv_results_["params"]]
-    assert sorted(tried) == [(1, 0.05), (1, 0.2), (3, 0.05), (3, 0.2)]
-    best = search.best_estimator_
-    assert (best.graph.n_neighbors, best.tau) == tuple(search.best_params_.values())
-    assert search.best_score_ == 1.0
-    assert model.graph.n_neighbors == 5
-
-
 @pytest.mark.parametrize("source", ["points", "graph"])
 def test_a_copy_of_a_fitted_model_gives_the_same_answers(source):
     model = fit(y=TEXT) if source == "points" else fit(CHAIN, CHAIN_LABELS)
@@ -540,16 +506,6 @@ def test_shifting_all_points_changes_nothing(graph):
     np.testing.assert_allclose(
         model.label_distributions_, expected.label_distributions_, rtol=0, atol=1e-9
     )
-
-
-def test_probabilities_sum_to_one_over_named_and_nameless_states():
-    more = fit(POINTS, LABELS, method="paper", n_states=4)
-    rest = more.equilibrium_.at([0.1]).marginals[0][:, 2:]
-    np.testing.assert_allclose(
-        more.label_distributions_.sum(axis=1) + rest.sum(axis=1), 1.0, rtol=0, atol=1e-12
-    )
-    # Far from all labels a nameless state is as good as a named one.
-    np.testing.assert_allclose(more.label_distributions_[2 * SIZE :], 0.25, atol=0.02)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.1, 1.0, np.inf])

@@ -85,24 +85,6 @@ def in_a_row(sizes, joined=True):
     return cliques(*sizes, links=links), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def test_one_label_a_class_is_enough_where_the_cut_gives_all_to_one():
-    graph, truth = in_a_row([6, 6, 6, 6])
-    labels = labels_at({2: 0, 21: 3}, 24)  # two cliques have a name, two have none
-    found = minimize(Modularity()(graph, labels, 4), seed=0).labels
-    groups = {tuple(np.flatnonzero(found == c)) for c in range(4)}
-    assert groups == {tuple(np.flatnonzero(truth == c)) for c in range(4)}
-    assert (found[0], found[-1]) == (0, 3)
-    cut = minimize(MinCut()(graph, labels, 4), seed=0).labels
-    assert len(set(cut.tolist())) == 2
-
-
-def test_a_smaller_resolution_makes_fewer_classes():
-    graph, _ = in_a_row([4] * 6)
-    models = [Modularity(resolution=r)(graph, np.full(24, -1), 6) for r in (0.0, 0.3, 1.0)]
-    numbers = [len(np.unique(minimize(model, seed=1).labels)) for model in models]
-    assert 1 == numbers[0] < numbers[1] < numbers[2] == 6
-
-
 @pytest.mark.parametrize("name", ["balanced_cut", "diffused_cut", "modularity"])
 def test_a_part_without_label_leaves_the_named_classes_alone(name):
     energy = ENERGIES[name]()

@@ -146,14 +146,8 @@ def test_rivals_fail_on_ten_labels_and_sampling_does_not():
     assert errors(SpectralGraphTransducer(c=3200, d=80), toy) == 178
     assert errors(LocalGlobalConsistency(alpha=0.9), toy) > 68  # five percent
     assert errors(SpectralGraphTransducer(c=10_000, d=40), toy) > 68
-
-
-@pytest.mark.slow
-def test_evenly_spread_labels_are_no_trouble_for_distances():
-    toy = two_bands()
-    assert errors(LocalGlobalConsistency(alpha=0.99), toy) == 5
-    assert errors(SpectralGraphTransducer(c=3200, d=80), toy) == 7
-    assert errors(HarmonicFields(), toy) == 0
+    # Evenly spread labels are no trouble for distances; docs/energies.md has the other two.
+    assert errors(HarmonicFields(), two_bands()) == 0
 
 
 @pytest.mark.slow
