@@ -135,7 +135,9 @@ def test_a_wrong_command_line_is_one_line(table):
 
 def test_the_version_and_the_help():
     here = Path.cwd()
-    assert spinlearn_here("--version", cwd=here).stdout.strip().count(".") == 2
+    said = [spinlearn_here(option, cwd=here).stdout for option in ("--version", "-V")]
+    assert said[0].strip().count(".") == 2
+    assert said[0] == said[1]
     bare, asked = spinlearn_here(cwd=here), spinlearn_here("--help", cwd=here)
     assert bare.returncode == asked.returncode == 0
     assert bare.stdout == asked.stdout

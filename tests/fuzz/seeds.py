@@ -77,7 +77,7 @@ def write_seeds(folder: Path, run: Callable[..., object]) -> dict[str, bytes]:
     frame.to_parquet(folder / "data.parquet")
     text = (folder / "data.csv").read_bytes()
     (folder / "data.csv.gz").write_bytes(gzip.compress(text, mtime=0))
-    numbered = frame[["kind"]].assign(key=range(1, N + 1))[["key", "kind"]]
+    numbered = frame[["kind"]].assign(key=range(N))[["key", "kind"]]
     numbered.to_csv(folder / "labels.csv", index=False, lineterminator="\n")
     np.save(folder / "data.npy", points)
     arrays = {"X": points, "kind": np.array(kinds), "key": np.array(keys)}
@@ -89,7 +89,7 @@ def write_seeds(folder: Path, run: Callable[..., object]) -> dict[str, bytes]:
     both = sparse.csr_array(ring + ring.T)
     sparse.save_npz(folder / "sparse.npz", both)
     mmwrite(folder / "data.mtx", both, precision=4)
-    edges = [f"{k + 1}\t{k + 2}\t{1 + k / 4}\n" for k in range(N - 1)]
+    edges = [f"{k}\t{k + 1}\t{1 + k / 4}\n" for k in range(N - 1)]
     (folder / "data.edges").write_text("".join(edges), encoding="utf-8")
     cells = anndata.AnnData(points, obs=pd.DataFrame({"kind": kinds}, index=keys))
     cells.write_h5ad(folder / "data.h5ad")

@@ -125,7 +125,7 @@ def test_twin_columns_and_infinite_labels_of_parquet_are_refused(tmp_path):
     parquet.write_table(twins, tmp_path / "d.parquet")
     assert "twice, for example 'a'" in refused(tmp_path / "d.parquet", labels="lab")
     write(FRAME.assign(lab=[0, 1, np.inf, 1, 0, 0]), tmp_path / "d.parquet")
-    assert "label in row 3 is infinite" in refused(tmp_path / "d.parquet", labels="lab")
+    assert "label in row 2 (from 0) is infinite" in refused(tmp_path / "d.parquet", labels="lab")
 
 
 def test_comments_are_skipped_but_a_heading_may_begin_like_one(tmp_path):
@@ -191,15 +191,12 @@ def test_a_labels_file_shows_its_own_delimiter(tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_pandas_index_beside_labels_is_neither_label_nor_id(tmp_path, kind):
     path, content = tmp_path / f"k.{kind}", "a\n1\n2\n3\n4\n"
-    frame = pd.DataFrame({"key": ["2", "4"], "kind": ["x", "y"]}, index=[1, 3])
+    frame = pd.DataFrame({"key": ["1", "3"], "kind": ["x", "y"]}, index=[0, 2])
     write(frame, path)
     data = read(tmp_path / "d.csv", content, labels_file=path)
     assert data.labels.tolist() == [None, "x", None, "y"]
-    write(frame[["kind"]], path)
-    with pytest.raises(InvalidInputError, match="counts from 0"):
-        read(tmp_path / "d.csv", content, labels_file=path)
-    index = "" if kind == "csv" else "__index_level_0__"
-    data = read(tmp_path / "d.csv", content, labels_file=path, id=index)
+    write(frame[["kind"]], path)  # the index alone counts rows as they are counted
+    data = read(tmp_path / "d.csv", content, labels_file=path)
     assert data.labels.tolist() == ["x", None, "y", None]
     write(frame.set_index("key"), path)
     data = read(tmp_path / "d.csv", content, labels_file=path)
@@ -227,9 +224,9 @@ def test_labels_files_that_do_not_fit_are_refused_for_what_they_are(tmp_path):
 
 def test_ids_must_be_somewhere(tmp_path):
     path, labels = tmp_path / "d.csv", tmp_path / "labels.csv"
-    labels.write_text("key,kind\n1.0,x\n2.0,y\n")  # as pandas writes 1 and 2
+    labels.write_text("key,kind\n0.0,x\n1.0,y\n")  # as pandas writes 0 and 1
     data = read(path, "name,a\np,1\nq,2\nr,3\n", labels_file=labels, id="key")
-    assert data.ids == ["1", "2", "3"]
+    assert data.ids == ["0", "1", "2"]
     assert data.labels.tolist() == ["x", "y", None]
     np.savez(tmp_path / "d.npz", X=np.eye(3), y=["A", "B", ""])
     assert "no column 'nope'" in refused(path, labels_file=labels, id="nope")
@@ -254,7 +251,7 @@ def test_a_sparse_matrix_is_a_graph_without_features_or_labels(tmp_path):
     path, labels = tmp_path / "g.npz", tmp_path / "labels.csv"
     labels.write_text('kind\nA\nB\n""\n')
     sparse.save_npz(path, sparse.csr_array(np.eye(3)[::-1]))
-    assert edges_of(read(path, labels_file=labels)) == {("1", "3", 1.0)}
+    assert edges_of(read(path, labels_file=labels)) == {("0", "2", 1.0)}
     assert "--labels-file" in refused(path)
     assert "no features" in refused(path, labels_file=labels, features=("X",))
     sparse.save_npz(path, sparse.eye_array(3, format="dia"))
@@ -285,8 +282,8 @@ def test_features_of_cells_are_x_obsm_or_a_layer(tmp_path):
     cells.write_h5ad(path)
     data = read(path, labels="kind")
     assert data.graph.n_edges == 6
-    assert data.ids == ["1", "2", "3", "4"]
-    assert "obs_names repeat: ids are row numbers" in data.notes
+    assert data.ids == ["0", "1", "2", "3"]
+    assert "obs_names repeat: ids are row numbers, from 0" in data.notes
 
 
 @pytest.mark.parametrize(
@@ -333,7 +330,7 @@ MATRIX = "%%MatrixMarket matrix coordinate real {}\n"
         ("one\tother\tstrength\n", "lists no edge"),
         ("a, b\nb, d\n", "check the delimiter"),
         (MATRIX.format("general") + "3 3 2\n1 2 0.5\n2 1 0.25\n",
-         r"\(0.5 in row 1, column 2, and 0.25 the other way round\)"),
+         r"\(0.5 in row 0, column 1, from 0, and 0.25 the other way round\)"),
     ],
 )  # fmt: skip
 def test_graphs_that_cannot_be_read_are_refused(tmp_path, content, said):
@@ -347,10 +344,10 @@ def test_weights_of_networkx_and_of_entries_given_twice(tmp_path):
     nx.write_edgelist(graph, tmp_path / "nx.txt")
     data = read_graph(tmp_path, (tmp_path / "nx.txt").read_text())
     assert edges_of(data) == {("a", "b", 1.5), ("b", "c", 0.25), ("c", "d", 1.0)}
-    (tmp_path / "k.csv").write_text("id,kind\n1,left\n3,right\n")
+    (tmp_path / "k.csv").write_text("id,kind\n0,left\n2,right\n")
     content = MATRIX.format("symmetric") + "3 3 3\n2 1 1\n2 1 2\n3 2 1\n"
     data = read(tmp_path / "g.mtx", content, labels_file=tmp_path / "k.csv")
-    assert edges_of(data) == {("1", "2", 3.0), ("2", "3", 1.0)}
+    assert edges_of(data) == {("0", "1", 3.0), ("1", "2", 1.0)}
     assert any("added up" in note for note in data.notes)
 
 

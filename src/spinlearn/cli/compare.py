@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from spinlearn.cli import options
-from spinlearn.cli.console import cell, console, say
+from spinlearn.cli.console import ask, cell, console, say
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.io.dataset import ReadOptions
@@ -68,11 +69,11 @@ def compare(
         own = () if read.labels is None else (read.labels,)
         true = read_dataset(data, replace(read, labels=truth, exclude=own, labels_file=None)).labels
         if any(v is None for v in true):
-            lacking = [k + 1 for k, v in enumerate(true) if v is None]
+            lacking = [k for k, v in enumerate(true) if v is None]
             raise InvalidInputError(
                 f"{data}: column {truth!r} lacks the true class of {len(lacking)} points, the "
-                f"first in row {lacking[0]}, and errors are counted over all points: fill them "
-                "in, or drop those rows"
+                f"first in row {lacking[0]} from 0, and errors are counted over all points: fill "
+                "them in, or drop those rows"
             )
     X: Any = Fitting(dataset, settings).points
     prepared = {one.name for one in PREPARING}
@@ -90,8 +91,11 @@ def compare(
     screen = console()
     screen.print(_shown(table))
     say(screen, f"{len(dataset.ids)} points, {sum(v is not None for v in dataset.labels)} labels")
-    names = {label for label in dataset.labels if isinstance(label, str)}
-    for note in (*dataset.notes, *doubts(sorted(names))):
+    questions = doubts(Counter(name for name in dataset.labels if isinstance(name, str)))
+    if dataset.joined:
+        say(screen, dataset.joined)
+    ask(questions)
+    for note in dataset.notes:
         say(screen, f"note: {note}", "yellow")
 
 

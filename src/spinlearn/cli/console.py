@@ -55,6 +55,12 @@ def cell(text: str) -> Text:
     return Text(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
 
 
+def ask(questions: Sequence[str]) -> None:
+    """What only the user can answer, a line each, where a pipe does not take it along."""
+    for question in questions:
+        print("spinlearn: " + printable(question), file=sys.stderr)
+
+
 def say(screen: Console, text: str, style: str | None = None) -> None:
     """One line of plain text: nothing in it is markup, nothing is folded."""
     screen.print(printable(text), style=style, markup=False, soft_wrap=True)

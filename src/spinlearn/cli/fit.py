@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from spinlearn.cli import options
-from spinlearn.cli.console import console, print_summary, say, watched
+from spinlearn.cli.console import ask, console, print_summary, say, watched
 from spinlearn.errors import (
     ClusterError,
     InvalidInputError,
@@ -82,6 +83,7 @@ def fit(
         spinlearn fit edges/ --edges --labels-file labels.csv --labels class --scheduler
         tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
+    from spinlearn.answers.labels import doubts
     from spinlearn.engines import make_engine
     from spinlearn.engines.checkpoint import refuse_existing
     from spinlearn.files.atomic_write import leftovers
@@ -125,6 +127,10 @@ def fit(
         if resume and not hasattr(engine, "checkpoint"):
             refuse_existing(saved, f"engine {name}")
         dataset = read_dataset(data, read)
+        if dataset.joined:
+            say(screen, dataset.joined)
+        questions = doubts(Counter(name for name in dataset.labels if isinstance(name, str)))
+        ask(questions)
         if len(dataset.ids) > MANY and settings["method"] != "paper":
             points, graph = dataset.points, dataset.graph
             cost = predicted_cost(
@@ -164,7 +170,7 @@ def fit(
                 elif checkpoint.exists():
                     checkpoint.replace(finished)
             watch.written()
-            print_summary(screen, result, out, messages, files)
+            print_summary(screen, result, out, [m for m in messages if m not in questions], files)
         if watch.stopped:
             if checkpoint.exists():
                 say(screen, "stopped early; --resume goes on from here", "yellow")

@@ -28,7 +28,7 @@ from spinlearn.errors import InvalidInputError, needing
 from spinlearn.files.arrays import Arrays, read_npy, read_npz
 from spinlearn.graphs import PixelGrid
 from spinlearn.io.anndata_file import read_h5ad_data
-from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
+from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions, row_numbers
 from spinlearn.io.features import named, read_features
 from spinlearn.io.graph_file import is_edge_heading, is_sparse, read_graph_data, sparse_graph
 from spinlearn.io.names import (
@@ -37,7 +37,7 @@ from spinlearn.io.names import (
     chosen_columns,
     id_column,
     ids_of,
-    labels_elsewhere,
+    join_labels,
     one_array,
     own_labels,
     read_label_table,
@@ -105,8 +105,9 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     beside = [name for name in names if name not in others] if options.for_labelling else []
     return Dataset(
         source=path,
-        ids=[str(k + 1) for k in range(n_rows)] if key is None else ids_of(table, key),
+        ids=row_numbers(n_rows) if key is None else ids_of(table, key),
         id_column=key if joined else None,
+        columns=table,
         labels=given,
         points=points,
         feature_names=used,
@@ -161,8 +162,9 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
             )
     return Dataset(
         source=path,
-        ids=[str(k + 1) for k in range(n_points)] if key is None else ids_of(table, key),
+        ids=row_numbers(n_points) if key is None else ids_of(table, key),
         id_column=key if joined else None,
+        columns=replace(table, cells=columns),
         labels=own_labels(Table(path=path, cells=arrays), options, n_points),
         points=points,
         graph=graph,
@@ -305,8 +307,9 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
             )
         seen.add(name)
     if labels_file is not None:
-        labels = labels_elsewhere(labels_file, label_table, data, options)
-        data = replace(data, labels=labels)
+        labels, joined = join_labels(labels_file, label_table, data, options)
+        data = replace(data, labels=labels, joined=joined)
+    data = replace(data, columns=None)
     check_names(labels_file or path, "the label", data.labels)
     if data.points is None:
         return data

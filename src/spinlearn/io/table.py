@@ -66,7 +66,7 @@ class Table:
 
     def place(self, row: int) -> str:
         """Where a row is, for messages."""
-        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+        return f"row {row}, counted from 0" if self.lines is None else f"line {self.lines[row]}"
 
 
 class MissingColumnError(InvalidInputError):
