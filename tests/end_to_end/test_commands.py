@@ -143,6 +143,30 @@ def test_the_version_and_the_help():
     assert bare.stdout == asked.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("spinlearn sus", {"suspects"}), ("spinlearn fit --labels", {"--labels", "--labels-file"})],
+)
+def test_the_shell_completes_commands_and_options(monkeypatch, words, found):
+    monkeypatch.setenv("_SPINLEARN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert set(spinlearn_here(cwd=Path.cwd()).stdout.split()) == found
+
+
+def test_questions_about_names_stand_on_standard_error(tmp_path):
+    rows = (
+        two_rows(20).replace("p1,", "p1,left").replace("p2,", "p2,left").replace("p3,", "p3,lefft")
+    )
+    (tmp_path / "data.csv").write_text(rows)
+    done = fit(tmp_path)
+    assert done.stderr.startswith(
+        "spinlearn: the class 'lefft', of 1, is within a letter or two of"
+    )
+    assert done.stderr.count("\n") == 1
+    assert "lefft" in (tmp_path / "out" / "labels.csv").read_text()
+
+
 def test_a_reader_that_leaves_does_not_stop_the_work(table):
     command = f"{sys.executable} -m spinlearn fit data.csv --labels kind --id id"
     line = f"set -o pipefail; {command} --temperature auto:grid=0,0.5,1 --out out | head -1"

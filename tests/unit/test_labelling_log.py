@@ -232,7 +232,7 @@ def test_names_are_kept_as_they_will_be_read():
 
 
 def test_a_labelling_whose_rows_were_numbered_from_1_goes_on(tmp_path):
-    """As they were up to version 0.1: its log names points so."""
+    """As they once were: its log names points so."""
     old, new = dataset(ids=["1", "2", "3", "4"]), dataset(ids=["0", "1", "2", "3"])
     assert as_begun(tmp_path, new) is new
     log = LabelLog(tmp_path / NAME, old)

@@ -190,7 +190,7 @@ def test_a_labels_file_shows_its_own_delimiter(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_pandas_index_beside_labels_is_neither_label_nor_id(tmp_path, kind):
-    path, content = tmp_path / f"k.{kind}", "a\n1\n2\n3\n4\n"
+    path, content = tmp_path / f"k.{kind}", "a\n5\n6\n8\n7\n"
     frame = pd.DataFrame({"key": ["1", "3"], "kind": ["x", "y"]}, index=[0, 2])
     write(frame, path)
     data = read(tmp_path / "d.csv", content, labels_file=path)

@@ -77,6 +77,8 @@ def label(
 
     screen = console()
     dataset = read_dataset(data, replace(read, for_labelling=True))
+    if dataset.joined:
+        say(screen, dataset.joined)
     folder = Path(f"{data.name.partition('.')[0] or 'data'}-labels") if out is None else out
     begun = as_begun(folder, dataset)
     if begun is not dataset:

@@ -77,7 +77,8 @@ def run() -> None:
         print(__version__)
         raise SystemExit(0)
     try:
-        raise SystemExit(app(standalone_mode=False) or 0)  # a command that ends returns None
+        # A command that ends returns None; shells complete what has this name.
+        raise SystemExit(app(prog_name="spinlearn", standalone_mode=False) or 0)
     except UsageError as error:
         _leave(f"{error.format_message()} (--help explains)", BAD_INPUT, debug)
     except (_InterruptedError, KeyboardInterrupt):

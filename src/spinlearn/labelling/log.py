@@ -265,7 +265,7 @@ def fingerprint(data: Dataset) -> str:
 def as_begun(folder: Path, data: Dataset) -> Dataset:
     """The data, with rows numbered from 1 where a labelling in this folder has begun so.
 
-    Rows without ids were, up to version 0.1; its log names points in that way.
+    Rows without ids were once; the log goes on to name points in that way.
     """
     path = folder / NAME
     if data.ids != row_numbers(len(data.ids)) or not path.is_file():
