@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import sys
 
 import networkx as nx
 import numpy as np
@@ -12,7 +13,7 @@ from pyarrow import parquet
 from scipy import sparse
 
 from spinlearn.answers.labels import clean_labels
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.graphs import make_builder
 from spinlearn.io import table
 from spinlearn.io.dataset import ReadOptions, prepared
@@ -392,3 +393,84 @@ def test_settings_written_as_text():
     for grid in ("nan:1:4", "0:1:1000000000000"):
         with pytest.raises(InvalidInputError, match="at most 10000"):
             read_grid(grid)
+
+
+# -- Excel, GraphML, GML ---------------------------------------------------------------------------
+
+
+def workbook(path, *rows) -> None:
+    """A workbook whose first sheet has these rows."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("other").append(["nothing"])
+    book.save(path)
+
+
+def test_excel_is_read_as_the_same_table_in_csv_is(tmp_path):
+    rows = [["key", "kind", "a", "b"], [7, "x", 1.5, 4], [8, None, "#N/A", 5], [9, "y", 2, 6]]
+    workbook(tmp_path / "t.xlsx", [], rows[0], rows[1], [], *rows[2:], [])
+    text = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in rows)
+    options = {"labels": "kind", "id": "key", "missing": "median"}
+    whole, plain = read(tmp_path / "t.xlsx", **options), read(tmp_path / "t.csv", text, **options)
+    assert whole.ids == plain.ids == ["7", "8", "9"]
+    assert whole.labels.tolist() == plain.labels.tolist()
+    assert whole.feature_names == plain.feature_names
+    np.testing.assert_array_equal(whole.points, plain.points)
+    workbook(tmp_path / "labels.xlsx", *(row[:2] for row in rows))
+    again = read(tmp_path / "t.csv", **options, labels_file=tmp_path / "labels.xlsx")
+    assert again.labels.tolist() == ["x", None, "y"]
+
+
+def test_excel_that_cannot_be_a_table_is_refused(tmp_path):
+    path = tmp_path / "t.xlsx"
+    workbook(path, ["a", "a", "kind"], [1, 2, "x"])
+    assert "column names twice" in refused(path, labels="kind")
+    workbook(path, ["a", "kind"], [1, "x"], [2, "y"], ["3 km", "y"])
+    assert "line 4" in refused(path, labels="kind")
+    workbook(path)
+    assert "is empty" in refused(path, labels="kind")
+    workbook(path, [])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "save it again" in refused(path, labels="kind")
+    assert "is not a workbook" in refused(path, "key,kind\n", labels="kind")
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()  # a few bytes that would be a billion cells
+    book.active["A1"], book.active["XFD1048576"] = "kind", 1
+    book.save(path)
+    assert "too far apart" in refused(path, labels="kind")
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gml"])
+def test_graphs_with_attributes_are_read_with_labels_names_and_weights(tmp_path, kind):
+    graph = nx.Graph()
+    graph.add_edge("a", "b", weight=0.5)
+    graph.add_edge("b", "c")
+    nx.set_node_attributes(graph, {"a": "left", "c": "right"}, "side")
+    nx.set_node_attributes(graph, {"a": 10, "b": 11, "c": 12}, "number")
+    path = tmp_path / f"g.{kind}"
+    getattr(nx, f"write_{kind}")(graph, path)
+    found = read(path, labels="side")
+    assert found.labels.tolist() == ["left", None, "right"]
+    assert edges_of(found) == {("a", "b", 0.5), ("b", "c", 1.0)}
+    assert read(path, labels="side", id="number").ids == ["10", "11", "12"]
+    (tmp_path / "labels.csv").write_text("name,side\nb,up\n")
+    assert read(path, labels_file=tmp_path / "labels.csv").labels.tolist() == [None, "up", None]
+    assert "which attribute" in refused(path)
+    assert "did you mean 'side'" in refused(path, labels="sides")
+    assert "no features" in refused(path, labels="side", features=("number",))
+    getattr(nx, f"write_{kind}")(graph.to_directed(), path)
+    assert "is a directed graph" in refused(path, labels="side")
+    assert "save it again" in refused(path, "graph [ node", labels="side")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [("t.xlsx", "openpyxl", "xlsx"), ("g.gml", "networkx", "networkx")],
+)
+def test_an_extra_that_is_not_there_is_named(tmp_path, monkeypatch, name, module, extra):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingDependencyError, match=rf"pip install 'spinlearn\[{extra}\]'"):
+        read(tmp_path / name, "PK", labels="kind")

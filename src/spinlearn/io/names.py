@@ -25,7 +25,7 @@ from spinlearn.io.table import (
 )
 from spinlearn.model.arrays import FloatArray
 
-NO_TABLES = (".npz", ".h5ad", ".mtx", ".edges")
+NO_TABLES = (".npz", ".h5ad", ".mtx", ".edges", ".graphml", ".gml")
 LABEL_DELIMITERS = (",", ";", "\t")
 GRAPH_ALONE = "{} is a graph, which holds no labels: give them in a second file with --labels-file"
 # How a table with features as rows is turned round, by its ending; TEXT: all others.
@@ -36,6 +36,8 @@ REMEDIES = {
     ".h5ad": "anndata.read_h5ad({old!r}).T.write_h5ad({new!r})",
     ".parquet": f"pandas.read_parquet({{old!r}}){NAMED}.reset_index().to_parquet({{new!r}}), and "
     "say --id id",
+    ".xlsx": f"pandas.read_excel({{old!r}}, index_col=0){NAMED}.to_excel({{new!r}}), and say "
+    "--id id",
 }
 TEXT = (
     f"pandas.read_csv({{old!r}}, sep={{mark!r}}, index_col=0){NAMED}.to_csv({{new!r}}, "

@@ -1,16 +1,17 @@
 """read_dataset: what any kind of file that is understood holds.
 
     .csv .tsv (.gz)    a table: one column of labels, optionally one of ids, numeric features
-    .parquet           the same
+    .parquet .xlsx     the same; of Excel the first sheet
     .npz               arrays: features X, labels by name; or a sparse matrix: a graph
     .npy               features alone; labels come from a second file
     .h5ad              an AnnData object: labels in obs, scanpy's neighbour graph or X_pca or X
     .mtx               a graph (Matrix Market); labels come from a second file
     .edges             a graph, as a list of edges with ids; labels come from a second file. A .csv,
                        a .parquet or a folder of .parquet parts is one where the user says so
+    .graphml .gml      a graph; labels are an attribute of its nodes, or come from a second file
     .png .jpg ...      a picture: its pixels; labels come from a second file
 
-A second file with labels is a table, or a .npy array with one label per point.
+A second file with labels is a table, Excel or not, or a .npy array with one label per point.
 
 An empty cell, NA, NaN or -1 marks an unlabelled point. CONTRIBUTING.md says how a kind is added.
 """
@@ -44,7 +45,9 @@ from spinlearn.io.names import (
     refuse_features,
     rows_are_features,
 )
+from spinlearn.io.networkx_file import NETWORKX, read_networkx_data
 from spinlearn.io.table import (
+    EXCEL_FILE,
     MissingColumnError,
     Table,
     check_names,
@@ -253,11 +256,13 @@ Reader = Callable[[Path, ReadOptions, Table | None], Dataset]
 READERS: dict[str, Reader] = {
     **dict.fromkeys(TEXT_KINDS, read_table_data),
     ".parquet": read_table_data,
+    EXCEL_FILE: read_table_data,
     ".npz": read_array_data,
     ".npy": read_array_data,
     ".h5ad": read_h5ad_data,
     ".mtx": read_graph_data,
     ".edges": read_graph_data,
+    **dict.fromkeys(NETWORKX, read_networkx_data),
     **dict.fromkeys(PICTURES, read_picture_data),
 }
 CHOICES = {"missing": ("error", "median", "drop"), "decimal": (".", ",")}
