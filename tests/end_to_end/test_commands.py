@@ -206,7 +206,7 @@ def test_nothing_of_the_users_is_replaced(table):
     compare = ("compare", "data.csv", "--labels", "kind", "--id", "id", "--method", "lgc")
     refused = spinlearn_here(*compare, "--out", "data.csv", cwd=table)
     assert refused.returncode == 2
-    assert "holds no earlier comparison" in refused.stderr
+    assert "holds no earlier table" in refused.stderr
     assert (table / "data.csv").read_text() == mine
     for _ in range(2):
         worked(*compare, "--out", "table.csv", cwd=table)

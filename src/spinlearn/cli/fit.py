@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from spinlearn.cli import options
-from spinlearn.cli.console import ask, console, print_summary, say, watched
+from spinlearn.cli.console import ask, console, print_answer, say, watched
 from spinlearn.errors import (
     ClusterError,
     InvalidInputError,
@@ -34,6 +34,7 @@ def fit(
     settings: dict[str, Any],
     out: options.Out = Path("spinlearn-out"),
     quiet: options.Quiet = False,
+    json: options.Json = False,
     profile: Annotated[
         bool | None,
         options.run_option(
@@ -64,8 +65,9 @@ def fit(
     """Classify the points of a file from the few labels in it.
 
     Writes labels.csv and labels.parquet (the answer), profile.csv (the answer at every temperature;
-    of more than 100,000 points with --profile), model.npz (everything, for the other commands) and
-    report.html (to look at) into the folder --out.
+    of more than 100,000 points with --profile), model.npz (everything, for the other commands),
+    run.json (how it was made, for `spinlearn rerun`) and report.html (to look at) into the folder
+    --out.
 
     Examples:
 
@@ -89,6 +91,7 @@ def fit(
     from spinlearn.files.atomic_write import leftovers
     from spinlearn.io.folder import only_run, write_answer
     from spinlearn.io.reading import read_dataset
+    from spinlearn.io.record import asked_for, described, inputs_of
     from spinlearn.workflows.cluster import BlockPropagation
     from spinlearn.workflows.fitting import Fitting, predicted_cost
 
@@ -97,7 +100,8 @@ def fit(
             "--blocks needs workers to live on, and --parts needs --blocks: give --scheduler "
             "ADDRESS --blocks N, or leave both out"
         )
-    screen = console()
+    screen = console(stderr=json)
+    asked = asked_for("fit", data, read, profile=profile)
     shared = nullcontext() if scheduler is None else on_cluster(scheduler)
     with only_run(out, answer=True), shared:
         # Beside the answer, of a run under way and of one that ended. Only the first may not be
@@ -114,6 +118,7 @@ def fit(
         engine: Any = make_engine(name)
         if blocks is not None:
             engine = BlockPropagation(n_blocks=blocks, folder=parts)
+            settings["engine"] = engine.name  # which a rerun does without workers
         if hasattr(engine, "checkpoint"):  # it can save its run
             engine.checkpoint = checkpoint
         for left in leftovers(checkpoint):
@@ -127,6 +132,7 @@ def fit(
         if resume and not hasattr(engine, "checkpoint"):
             refuse_existing(saved, f"engine {name}")
         dataset = read_dataset(data, read)
+        asked["inputs"] = inputs_of(asked)
         if dataset.joined:
             say(screen, dataset.joined)
         questions = doubts(Counter(name for name in dataset.labels if isinstance(name, str)))
@@ -159,7 +165,8 @@ def fit(
                 say(screen, "stopped before anything was measured; --resume goes on", "yellow")
                 raise typer.Exit(watch.exit_code) from error
             watch.writing()
-            files = write_answer(out, result, profile=profile)
+            said = described(result, asked, messages)
+            files = write_answer(out, result, profile=profile, said=said)
             # Before a word is printed: nothing that goes wrong in printing is to make the next run
             # think that this one was interrupted.
             if not watch.stopped:
@@ -170,7 +177,7 @@ def fit(
                 elif checkpoint.exists():
                     checkpoint.replace(finished)
             watch.written()
-            print_summary(screen, result, out, [m for m in messages if m not in questions], files)
+            print_answer(screen, said, out, files, json, questions, stopped=watch.stopped)
         if watch.stopped:
             if checkpoint.exists():
                 say(screen, "stopped early; --resume goes on from here", "yellow")
@@ -194,6 +201,7 @@ def cluster(
     settings: dict[str, Any],
     out: options.Out = Path("spinlearn-out"),
     quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Find groups that stand apart among points without any label.
 
@@ -207,27 +215,10 @@ def cluster(
 
         spinlearn cluster genes.csv.gz --log2 --top-variance 200
     """
-    import numpy as np
+    from spinlearn.io.record import asked_for
 
-    from spinlearn.io.folder import only_run, write_answer
-    from spinlearn.io.reading import read_dataset
-    from spinlearn.workflows.fitting import Fitting
-
-    screen = console()
-    with only_run(out, answer=True):
-        dataset = read_dataset(data, replace(read, for_labelling=True))
-        if len(dataset.ids) < 2:
-            raise InvalidInputError(
-                f"{dataset.source} holds {len(dataset.ids)} points: at least 2 are needed"
-            )
-        none = np.full(len(dataset.ids), None, dtype=object)
-        fitting = Fitting(dataset, settings)
-        with watched(screen, quiet) as watch:
-            result, messages = fitting.result(none, watch, watch.tell)
-            watch.writing()
-            files = write_answer(out, result)
-            watch.written()
-            print_summary(screen, result, out, messages, files)
+    asked = asked_for("cluster", data, replace(read, for_labelling=True))
+    _answer(asked | {"settings": settings}, out, quiet, json)
 
 
 Group = Annotated[str, typer.Argument(help="A proposal, for example new:1.")]
@@ -240,6 +231,7 @@ def accept(
     name: Annotated[str, typer.Argument(help="Name of its class.")],
     out: NewFolder,
     quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Make a proposed group a class of its own, and answer anew.
 
@@ -250,11 +242,15 @@ def accept(
 
         spinlearn accept answer new:1 "Adelie male" --out answer2
     """
-    _decide("accept", folder, group, name, out, quiet)
+    _decide("accept", folder, group, name, out, quiet, json)
 
 
 def reject(
-    folder: options.Folder, group: Group, out: NewFolder, quiet: options.Quiet = False
+    folder: options.Folder,
+    group: Group,
+    out: NewFolder,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Say that a proposed group is no class of its own, and answer anew.
 
@@ -264,26 +260,39 @@ def reject(
 
         spinlearn reject answer new:1 --out answer2
     """
-    _decide("reject", folder, group, "", out, quiet)
+    _decide("reject", folder, group, "", out, quiet, json)
 
 
-def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool) -> None:
-    from spinlearn.io.folder import only_run, write_answer
-    from spinlearn.io.result import Result
-    from spinlearn.workflows.fitting import decided
+def _decide(
+    do: str, folder: Path, group: str, name: str, out: Path, quiet: bool, json: bool
+) -> None:
+    from spinlearn.io.record import asked_for
+    from spinlearn.io.result import model_file
 
-    result, screen = Result.load(folder), console()
-    with only_run(out, answer=True), watched(screen, quiet) as watch:
-        again = decided(result, do, group, name, watch)
-        watch.writing()
-        files = write_answer(out, again)
-        watch.written()
-        print_summary(screen, again, out, (), files)
+    asked = asked_for(do, model_file(folder), group=group, name=name)
+    again = _answer(asked, out, quiet, json)
     word = again.words[-1]
     what = "a class" if do == "accept" else "part of"
     labelled = ", ".join(again.ids[k] for k in word.labelled.tolist())
     now = "is a label" if len(word.labelled) == 1 else "are labels"
-    say(screen, f"{group} is {what} {word.name}: {labelled} {now} now")
+    say(console(stderr=json), f"{group} is {what} {word.name}: {labelled} {now} now")
+
+
+def _answer(asked: dict[str, Any], out: Path, quiet: bool, json: bool) -> Any:
+    """Make what was asked for, write it, and say what it is."""
+    from spinlearn.io.folder import only_run, write_answer
+    from spinlearn.io.record import described
+    from spinlearn.workflows.rerun import made
+
+    screen = console(stderr=json)
+    with only_run(out, answer=True), watched(screen, quiet) as watch:
+        result, notes = made(asked, watch, watch.tell)
+        watch.writing()
+        said = described(result, asked, notes)
+        files = write_answer(out, result, said=said)
+        watch.written()
+        print_answer(screen, said, out, files, json)
+    return result
 
 
 @contextmanager

@@ -60,8 +60,8 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
 
 
 for command in (
-    fit, cluster, label, others.explore, accept, reject, others.suggest, others.suspects, compare,
-    others.reproduce, others.demo, doctor,
+    fit, cluster, label, others.explore, accept, reject, others.rerun, others.proposals,
+    others.suggest, others.suspects, compare, others.reproduce, others.demo, doctor,
 ):  # fmt: skip
     app.command()(_interruptible(command))
 

@@ -51,6 +51,7 @@ def read_networkx_data(path: Path, options: ReadOptions, label_table: Table | No
         source=path,
         ids=ids,
         id_column=key if joined else None,
+        columns=table,
         labels=own_labels(table, options, len(nodes)),
         graph=graph,
         notes=joined,
