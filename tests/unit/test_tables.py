@@ -322,7 +322,7 @@ def test_gaps_are_filled_with_the_median_or_their_rows_dropped(gaps):
     np.testing.assert_allclose(data.points, whole[["a", "b"]].to_numpy())
     assert data.ids == [str(k) for k in whole.index]
     assert [v or "" for v in data.labels] == whole.lab.tolist()
-    assert said(data, "dropped 2 of 30 rows, which lack a value in ").endswith(": 4, 8")
+    assert said(data, "dropped 2 of 30 rows, which lack a value in ").endswith(": 3, 7")
 
 
 def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(written):
