@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anndata
+import numpy as np
+import pandas as pd
 import pytest
 
 from spinlearn.io.folder import ANSWER_FILES
@@ -223,3 +226,35 @@ def test_odd_numbers_and_names_are_plain(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "part").write_text(content)
     assert digest(tmp_path / "one") == digest(tmp_path / "two") != digest(tmp_path / "three")
+
+
+def test_h5ad_in_gives_h5ad_out(tmp_path):
+    """What was there stays; what is new says the same as labels.csv."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(0, 1, (20, 5)), rng.normal(9, 1, (20, 5))])
+    kinds = ["left"] + [""] * 19 + ["right"] + [""] * 19
+    obs = pd.DataFrame({"kind": kinds}, index=[f"c{k}" for k in range(40)])
+    anndata.AnnData(points, obs=obs, uns={"mine": 3}).write_h5ad(tmp_path / "cells.h5ad")
+    command = ("--labels", "kind", "--write-h5ad", "--json", "--out", "out")
+    said = object_of(worked("fit", "cells.h5ad", *command, cwd=tmp_path))
+    assert str(Path("out", "answer.h5ad")) in said["files"]
+    written = anndata.read_h5ad(tmp_path / "out" / "answer.h5ad")
+    np.testing.assert_array_equal(written.X, points)
+    assert written.uns["mine"] == 3
+    assert written.obs["kind"].tolist() == kinds
+    rows = read_rows(tmp_path / "out" / "labels.csv")
+    for name in ("call", "status", "second"):
+        assert written.obs[f"spinlearn_{name}"].tolist() == [row[name] for row in rows]
+    assert object_of(worked("rerun", "out", "--json", cwd=tmp_path))["same"]
+    # Without it an earlier one does not stay beside another answer.
+    again = ("fit", "out/answer.h5ad", "--labels", "kind", "--write-h5ad", "--out", "two")
+    worked(*again, cwd=tmp_path)
+    worked("fit", "cells.h5ad", "--labels", "kind", "--out", "out", cwd=tmp_path)
+    assert {p.name for p in (tmp_path / "out").iterdir()} == set(ANSWER_FILES)
+    written.uns["spinlearn"] = "mine"
+    written.write_h5ad(tmp_path / "cells.h5ad")
+    refused = spinlearn_here("fit", "cells.h5ad", *command, cwd=tmp_path)
+    assert (refused.returncode, "holds something else" in refused.stderr) == (2, True)
+    (tmp_path / "data.csv").write_text(two_rows(20))
+    refused = spinlearn_here(*FIT, "--write-h5ad", cwd=tmp_path)
+    assert "not to data.csv" in refused.stderr

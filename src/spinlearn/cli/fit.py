@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +44,12 @@ def fit(
     ] = None,
     resume: Annotated[
         bool, options.run_option("--resume", help="Go on with an interrupted run.")
+    ] = False,
+    write_h5ad: Annotated[
+        bool,
+        options.run_option(
+            "--write-h5ad", help="Of an .h5ad: write answer.h5ad too, the data with the answer."
+        ),
     ] = False,
     scheduler: options.Scheduler = None,
     blocks: Annotated[
@@ -92,6 +99,7 @@ def fit(
     from spinlearn.io.folder import only_run, write_answer
     from spinlearn.io.reading import read_dataset
     from spinlearn.io.record import asked_for, described, inputs_of
+    from spinlearn.workflows import annotation
     from spinlearn.workflows.cluster import BlockPropagation
     from spinlearn.workflows.fitting import Fitting, predicted_cost
 
@@ -100,6 +108,8 @@ def fit(
             "--blocks needs workers to live on, and --parts needs --blocks: give --scheduler "
             "ADDRESS --blocks N, or leave both out"
         )
+    if write_h5ad:
+        annotation.check_h5ad(data)
     screen = console(stderr=json)
     asked = asked_for("fit", data, read, profile=profile)
     shared = nullcontext() if scheduler is None else on_cluster(scheduler)
@@ -133,6 +143,8 @@ def fit(
             refuse_existing(saved, f"engine {name}")
         dataset = read_dataset(data, read)
         asked["inputs"] = inputs_of(asked)
+        if write_h5ad:
+            annotation.check_h5ad(data, len(dataset.ids))
         if dataset.joined:
             say(screen, dataset.joined)
         questions = doubts(Counter(name for name in dataset.labels if isinstance(name, str)))
@@ -166,7 +178,12 @@ def fit(
                 raise typer.Exit(watch.exit_code) from error
             watch.writing()
             said = described(result, asked, messages)
-            files = write_answer(out, result, profile=profile, said=said)
+            cells = partial(
+                annotation.write_h5ad, data=data, fitted=fitting.last, labels=read.labels
+            )
+            files = write_answer(
+                out, result, profile=profile, said=said, h5ad=cells if write_h5ad else None
+            )
             # Before a word is printed: nothing that goes wrong in printing is to make the next run
             # think that this one was interrupted.
             if not watch.stopped:
