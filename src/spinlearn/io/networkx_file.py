@@ -15,7 +15,7 @@ from spinlearn.graphs import from_networkx
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.graph_file import errors_about
 from spinlearn.io.names import id_column, ids_of, own_labels, refuse_features
-from spinlearn.io.table import Table
+from spinlearn.io.table import SNIFFED_BYTES, Table
 
 GRAPHML = ".graphml"
 NETWORKX = (GRAPHML, ".gml")
@@ -65,6 +65,9 @@ def _load(path: Path) -> Any:
         "'spinlearn[networkx]'"
     ):
         import networkx
+    with open(path, "rb") as file:
+        if b"\0" in file.read(SNIFFED_BYTES):
+            raise InvalidInputError(f"{path} is not text (it holds zero bytes): get it again")
     try:
         if path.suffix.lower() == GRAPHML:
             return networkx.read_graphml(path)
