@@ -325,7 +325,7 @@ def _write(kind: str, folder: Path) -> list[str]:
         graph = KNN(n_neighbors=8, search="exact").build(X)
         frame[["id", "species"]].to_csv(folder / "labels.csv", index=False)
         if kind == "mtx":
-            frame.id = range(1, len(X) + 1)
+            frame.id = range(len(X))
             frame[["id", "species"]].to_csv(folder / "labels.csv", index=False)
             mmwrite(path, matrix(graph), symmetry="symmetric")
         else:

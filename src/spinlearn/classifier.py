@@ -202,9 +202,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
-            Points, or their precomputed similarity graph. A sparse X is always a graph. With
-            ``graph=PixelGrid()``, the mask of an image.
+        X : array-like, data frame or SciPy sparse matrix (n, d); or a graph
+            Points, or their precomputed similarity graph: a Graph, a networkx graph or a symmetric
+            sparse matrix, which is never features. A square one that is not symmetric is features
+            where `graph` has settings, else an error. With ``graph=PixelGrid()``, the mask of an
+            image.
         y : array-like of shape (n,), or mapping, optional
             Labels; -1 (or None, NaN, "") marks an unlabelled point. Without any label, groups that
             stand apart are new classes: a clustering. For the mask of an image, an
@@ -236,7 +238,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             if asked.method == "paper":
                 value, why = value.replace("nearest", "mutual nearest"), "the paper's"
             elif training.reduction is not None:
-                value += f" in {n_used} principal components"
+                if training.reduction.unit:
+                    value += " by cosine"
+                value += f" in {n_used} {training.reduction.kind} components"
                 why = (
                     f"{self.n_features_in_} features for {n_points} points; the components hold "
                     f"{100 * training.reduction.explained:.0f} % of the variance"
@@ -619,7 +623,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False  # a sparse X is a graph, not features
+        tags.input_tags.sparse = True
         return tags
 
 

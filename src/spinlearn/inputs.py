@@ -1,8 +1,8 @@
 """What estimators are given, as they need it, or an error that says why.
 
-X is either points, from which a builder makes the graph, or a graph already (spinlearn, SciPy
-sparse, networkx). Unseen points are attached to the training graph by their similarities A to its
-nodes.
+X is either points, from which a builder makes the graph, or a graph already (spinlearn, networkx, a
+symmetric SciPy sparse matrix; other sparse ones hold features). Unseen points are attached to the
+training graph by their similarities A to its nodes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from spinlearn.answers.labels import LabelCode, as_array, parse_labels
-from spinlearn.errors import ContradictionWarning, InvalidInputError, LabelWarning
+from spinlearn.errors import (
+    ContradictionWarning,
+    GraphWarning,
+    InvalidInputError,
+    LabelWarning,
+)
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.neighbors import PointBuilder
-from spinlearn.graphs.points import Reduction, checked_points
+from spinlearn.graphs.points import PRECOMPUTED, Reduction, checked_features, checked_points
 from spinlearn.model.arrays import FloatArray, IntArray, frozen, restore
-from spinlearn.model.graph import Graph
+from spinlearn.model.graph import AsymmetricError, Graph
 from spinlearn.model.protocols import Callback, GraphBuilder
 
 
@@ -34,7 +39,7 @@ class NoTableError(InvalidInputError, TypeError):
 class TrainingGraph:
     """The graph of the training points and, unless it was given, what it was made from.
 
-    `points` are the principal components of those given if `reduction` is not None. `pixels` are
+    `points` are the components of those given if `reduction` is not None. `pixels` are
     row and column of every node, where the mask of an image was given, and `shape` is that of the
     mask; `nodes` are their names where a networkx graph was, `index` is that of a data frame.
     """
@@ -88,13 +93,8 @@ def read_graph(
     X is points, or a graph of any kind, of which no `builder` is needed; with a `PixelGrid`, the
     mask of an image.
     """
-    if is_graph(X):
-        if hasattr(X, "tocoo") and (X.ndim != 2 or X.shape[0] != X.shape[1]):
-            raise InvalidInputError(
-                f"a sparse X is taken as a precomputed graph, so it must be square, got shape "
-                f"{X.shape}: sparse features are not supported, pass X.toarray()"
-            )
-        graph = as_graph(X)
+    graph = given_graph(X, builder, estimator.graph)
+    if graph is not None:
         estimator.n_features_in_ = graph.n_nodes
         return TrainingGraph(graph, nodes=list(X.nodes) if hasattr(X, "is_directed") else None)
     chosen = make_builder(builder)
@@ -103,9 +103,14 @@ def read_graph(
         estimator.n_features_in_ = graph.n_nodes
         return TrainingGraph(graph, pixels=chosen.coordinates(X), shape=np.shape(X))
     # A copy: the caller may change X.
-    points = frozen(_checked(estimator, X, reset=True), np.float64)
+    points = _checked(estimator, X, reset=True)
     if not isinstance(chosen, PointBuilder):
+        points = frozen(checked_points(points), np.float64)
         return TrainingGraph(chosen.build(points), points, chosen, index=index_of(X))
+    if hasattr(points, "tocoo"):
+        _warn_of_empty(points)
+    else:
+        points = frozen(points, np.float64)
     plain, places, reduction = chosen.reduced(points)
     if reduction is not None:
         points = frozen(places, np.float64)
@@ -160,7 +165,8 @@ def similarities(estimator: Any, X: Any, training: TrainingGraph) -> tuple[Any, 
     X holds their features; after fitting a graph, the similarities themselves. Features are those
     in which neighbours are looked for.
     """
-    if is_graph(X) and not (training.builder is None and hasattr(X, "tocoo")):
+    takes_sparse = training.builder is None or training.reduction is not None
+    if is_graph(X) and not (takes_sparse and hasattr(X, "tocoo")):
         raise InvalidInputError(
             f"unseen points cannot be read from a {type(X).__name__}: pass their features as a "
             "dense array; after fitting a graph, their similarities to its nodes, (n_new, n)"
@@ -174,8 +180,71 @@ def similarities(estimator: Any, X: Any, training: TrainingGraph) -> tuple[Any, 
 
 
 def is_graph(X: Any) -> bool:
-    """Whether X is a graph of any kind, not points."""
+    """Whether X is of a kind that may be a graph, not a table."""
     return isinstance(X, Graph) or hasattr(X, "tocoo") or hasattr(X, "is_directed")
+
+
+def given_graph(X: Any, builder: Any, said: Any) -> Graph | None:
+    """X as a graph, None if it holds points.
+
+    A sparse one is a graph if it is symmetric, or the metric of the builder is "precomputed"; if it
+    is square and not symmetric, the user must have `said` more than the name of a builder.
+    """
+    if not is_graph(X):
+        return None
+    if not hasattr(X, "tocoo"):
+        return as_graph(X)
+    precomputed = getattr(make_builder(builder), "metric", None) == PRECOMPUTED
+    if X.ndim != 2 or X.shape[0] != X.shape[1]:
+        return as_graph(X) if precomputed else None
+    try:
+        return as_graph(X)
+    except AsymmetricError as error:
+        lists = _as_neighbour_lists(X)
+        if lists is not None:
+            raise InvalidInputError(lists) from error
+        if precomputed:
+            raise
+        if said is not None and not (isinstance(said, str) and ":" not in said):
+            return None
+        raise InvalidInputError(
+            f"X is sparse and square, {X.shape}, but not symmetric, so that it may be features or "
+            "a graph whose couplings are not mutual: for features say how neighbours are found, "
+            "graph='knn:10,n_components=auto'; for a graph W pass (W + W.T) / 2, W.maximum(W.T) "
+            "or W.minimum(W.T)"
+        ) from error
+
+
+def _as_neighbour_lists(X: Any) -> str | None:
+    """What to say of a matrix that seems to hold distances to nearest neighbours, else None."""
+    rows = X.tocsr()
+    counts, values = np.diff(rows.indptr), rows.data
+    alike = counts[0] == counts[-1] == counts.max() and counts.min() == counts[0]
+    if not alike or values.min() < 0 or np.ptp(values) == 0 or np.any(X.diagonal()):
+        return None
+    if np.any(
+        np.diff(values.reshape(len(counts), -1), axis=1) < 0
+    ):  # they are listed nearest first
+        return None
+    return (
+        f"X is sparse, square and not symmetric, with {counts[0]} rising values in every row, as "
+        "kneighbors_graph(mode='distance') gives: weights of a graph are similarities, and by "
+        "distances the nearest would be joined the weakest. Pass the points themselves; or make "
+        "similarities, W = X.copy(); W.data = np.exp(-(W.data / W.data.mean()) ** 2), and pass "
+        "W.maximum(W.T)"
+    )
+
+
+def _warn_of_empty(points: Any) -> None:
+    """Say which sparse points have no feature, if there are any."""
+    empty = np.flatnonzero(abs(points).sum(axis=1) == 0)
+    if len(empty):
+        warnings.warn(
+            f"{len(empty)} rows of X are empty, the first of them row {empty[0]}: nothing says "
+            "which points they resemble, and they are nearest to each other; drop them",
+            GraphWarning,
+            stacklevel=4,
+        )
 
 
 def warn_of_contradiction(points: FloatArray, code: LabelCode, remedy: str) -> None:
@@ -193,8 +262,11 @@ def warn_of_contradiction(points: FloatArray, code: LabelCode, remedy: str) -> N
         warnings.warn(ContradictionWarning((first, second), labels, remedy), stacklevel=4)
 
 
-def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
-    """X as an array of finite points, after scikit-learn's checks of features and names."""
+def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as finite points, sparse or not, after scikit-learn's checks of features and names."""
+    if hasattr(X, "tocoo"):
+        X = checked_features(X)
+        return _validated(estimator, X, reset)
     if isinstance(X, Mapping):
         raise NoTableError(
             "X is a mapping, whose order of points is not plain: pass pandas.DataFrame(X) if its "
@@ -228,17 +300,22 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     kind = getattr(getattr(X, "dtype", None), "kind", "f")
     if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUST":
         checked_points(X)  # names what scikit-learn would convert in silence
+    return checked_points(_validated(estimator, X, reset))
+
+
+def _validated(estimator: Any, X: Any, reset: bool) -> Any:
+    """X as scikit-learn gives it."""
     try:
-        points = validate_data(
-            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
-        )
+        return validate_data(
+            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False,
+            accept_sparse="csr",
+        )  # fmt: skip
     except (ValueError, TypeError) as error:
         hint = ""
         if any(word in str(error) for word in ("convert", "sequence", "argument")):  # NumPy's words
             hint = "; X must be a table of numbers, one row of equal length per point"
         refusal = NoTableError if isinstance(error, TypeError) else InvalidInputError
         raise refusal(f"{error}{hint}") from error
-    return checked_points(points)
 
 
 def _similarity_rows(estimator: Any, X: Any, n_nodes: int) -> Any:

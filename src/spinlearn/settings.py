@@ -308,7 +308,8 @@ PREPARING = (
 READING = (
     Setting("labels", None, "str", "Column of labels; empty or NA = unlabelled.", panel=READ,
             first=True),
-    Setting("id", None, "str", "Column of ids. Default: row numbers.", panel=READ, first=True),
+    Setting("id", None, "str", "Column of ids. Default: row numbers, from 0.", panel=READ,
+            first=True),
     Setting("features", (), "str", "Feature columns, separated by commas or given several times. "
             "Default: all numeric. For .npz and .h5ad: the array to use (X, a key of obsm or "
             "layers).", text=list, panel=READ, first=True),

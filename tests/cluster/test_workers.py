@@ -269,7 +269,7 @@ def fitted_labels(out: Path, *arguments: str) -> str:
 def test_the_command_gives_the_same_answer_on_a_cluster(client, tmp_path):
     X, truth = make_blobs(200, centers=3, n_features=4, random_state=1)
     np.save(tmp_path / "points.npy", X)
-    rows = "".join(f"{i + 1},{'ABC'[truth[i]]}\n" for i in range(12))
+    rows = "".join(f"{i},{'ABC'[truth[i]]}\n" for i in range(12))
     (tmp_path / "labels.csv").write_text("id,label\n" + rows)
     files = [str(tmp_path / "points.npy"), "--labels-file", str(tmp_path / "labels.csv")]
     alone = fitted_labels(tmp_path / "alone", *files)

@@ -132,7 +132,10 @@ def test_what_is_read_on_request_is_read_as_the_good_table(table, options):
     assert one.read_bytes() == other.read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz", "npy", "h5ad", "mtx", "edges"])
+@pytest.mark.parametrize(
+    "kind",
+    ["csv", "tsv", "parquet", "xlsx", "npz", "npy", "h5ad", "mtx", "edges", "graphml", "gml"],
+)
 def test_a_gigabyte_of_the_wrong_kind_is_refused_at_once(tmp_path, kind):
     with open(tmp_path / f"data.{kind}", "wb") as file:
         file.truncate(1 << 30)  # sparse: takes no room

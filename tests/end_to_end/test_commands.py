@@ -135,10 +135,36 @@ def test_a_wrong_command_line_is_one_line(table):
 
 def test_the_version_and_the_help():
     here = Path.cwd()
-    assert spinlearn_here("--version", cwd=here).stdout.strip().count(".") == 2
+    said = [spinlearn_here(option, cwd=here).stdout for option in ("--version", "-V")]
+    assert said[0].strip().count(".") == 2
+    assert said[0] == said[1]
     bare, asked = spinlearn_here(cwd=here), spinlearn_here("--help", cwd=here)
     assert bare.returncode == asked.returncode == 0
     assert bare.stdout == asked.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("spinlearn sus", {"suspects"}), ("spinlearn fit --labels", {"--labels", "--labels-file"})],
+)
+def test_the_shell_completes_commands_and_options(monkeypatch, words, found):
+    monkeypatch.setenv("_SPINLEARN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert set(spinlearn_here(cwd=Path.cwd()).stdout.split()) == found
+
+
+def test_questions_about_names_stand_on_standard_error(tmp_path):
+    rows = (
+        two_rows(20).replace("p1,", "p1,left").replace("p2,", "p2,left").replace("p3,", "p3,lefft")
+    )
+    (tmp_path / "data.csv").write_text(rows)
+    done = fit(tmp_path)
+    assert done.stderr.startswith(
+        "spinlearn: the class 'lefft', of 1, is within a letter or two of"
+    )
+    assert done.stderr.count("\n") == 1
+    assert "lefft" in (tmp_path / "out" / "labels.csv").read_text()
 
 
 def test_a_reader_that_leaves_does_not_stop_the_work(table):
@@ -180,7 +206,7 @@ def test_nothing_of_the_users_is_replaced(table):
     compare = ("compare", "data.csv", "--labels", "kind", "--id", "id", "--method", "lgc")
     refused = spinlearn_here(*compare, "--out", "data.csv", cwd=table)
     assert refused.returncode == 2
-    assert "holds no earlier comparison" in refused.stderr
+    assert "holds no earlier table" in refused.stderr
     assert (table / "data.csv").read_text() == mine
     for _ in range(2):
         worked(*compare, "--out", "table.csv", cwd=table)

@@ -34,6 +34,6 @@ def test_odd_names_of_classes_are_told(tmp_path):
     labels = ["ash", "Ash", "unknown", *[""] * 5]
     pd.DataFrame({"label": labels, "x": range(8)}).to_csv(tmp_path / "data.csv", index=False)
     done = worked("compare", "data.csv", "--labels", "label", "--method", "lgc", cwd=tmp_path)
-    said = " ".join(done.stdout.split())
+    said = " ".join(done.stderr.split())
     assert "the classes 'Ash' and 'ash' are the same but for case" in said
     assert "--unlabelled 'unknown'" in said

@@ -96,7 +96,7 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
     for row in read_rows(tmp_path / "out" / "profile.csv"):
         part = (float(row["t_low"]), float(row["t_high"]), row["call"])
         by_id.setdefault(row["id"], []).append(part)
-    assert list(by_id) == [str(k + 1) for k in range(150)]  # ids are row numbers
+    assert list(by_id) == [str(k) for k in range(150)]  # ids are row numbers
     calls = {r["id"]: r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")}
     temperature = Result.load(tmp_path / "out").temperature
     for name, parts in by_id.items():
@@ -116,7 +116,7 @@ def test_kinds_of_files_are_read_alike(tmp_path):
     text = {"label": frame.label.to_numpy("U"), "name": frame.name.to_numpy("U")}
     np.savez(tmp_path / "data.npz", X=X, **text)
     np.save(tmp_path / "data.npy", X)
-    beside = frame[["label"]].set_axis(range(1, 151))
+    beside = frame[["label"]]
     beside.to_csv(tmp_path / "labels.csv", index_label="id")
     read = ReadOptions(labels="label", id="name")
     without = ReadOptions(labels="label", labels_file=tmp_path / "labels.csv")
@@ -142,7 +142,7 @@ def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
     if kind == "mtx":
         both = (np.concatenate([u, v]), np.concatenate([v, u]))
         mmwrite(tmp_path / "graph.mtx", coo_array((np.ones(2 * len(u)), both), shape=(n, n)))
-        names = [str(k + 1) for k in range(n)]
+        names = [str(k) for k in range(n)]
     else:
         lines = [f"{names[a]}\t{names[b]}\n" for a, b in zip(u, v, strict=True)]
         (tmp_path / f"graph.{kind}").write_text("".join(lines))

@@ -36,7 +36,7 @@ def answer(tmp_path_factory, small_limits):
     X, truth = make_blobs(800, centers=3, n_features=4, cluster_std=1.5, random_state=5)
     np.save(tmp_path / "points.npy", X)
     rows = np.flatnonzero(few_labels(truth, 4) >= 0)
-    labels = "".join(f"{i + 1},{'ABC'[truth[i]]}\n" for i in rows)
+    labels = "".join(f"{i},{'ABC'[truth[i]]}\n" for i in rows)
     (tmp_path / "labels.csv").write_text("id,label\n" + labels)
     done = worked("fit", "points.npy", "--labels-file", "labels.csv", "--labels", "label",
                   "--out", "answer", "--quiet", cwd=tmp_path)  # fmt: skip

@@ -3,8 +3,10 @@
 import gzip
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from scipy import sparse
@@ -45,10 +47,13 @@ SEEDS: dict[str, Seed] = {
     "h5ad": _fit("data.h5ad", "--labels", "kind"),
     "mtx": _fit("data.mtx", *SECOND),
     "edges": _fit("data.edges", *SECOND),
+    "graphml": _fit("data.graphml", "--labels", "kind"),
+    "gml": _fit("data.gml", "--labels", "kind"),
     "npy": _fit("data.npy", *SECOND),
     "npz": _fit("data.npz", *OWN, sealed=True),
     "packed": _fit("packed.npz", *OWN, sealed=True),
     "sparse": _fit("sparse.npz", *SECOND, sealed=True),
+    **({"xlsx": _fit("data.xlsx", *OWN)} if find_spec("openpyxl") else {}),
     "labels": Seed("labels.csv", ("fit", "data.npy", *SECOND, *QUICK, "--out", "out")),
     "model": Seed("old/model.npz", ("explore", "old", "--out", "out"), sealed=True),
     **{
@@ -77,7 +82,7 @@ def write_seeds(folder: Path, run: Callable[..., object]) -> dict[str, bytes]:
     frame.to_parquet(folder / "data.parquet")
     text = (folder / "data.csv").read_bytes()
     (folder / "data.csv.gz").write_bytes(gzip.compress(text, mtime=0))
-    numbered = frame[["kind"]].assign(key=range(1, N + 1))[["key", "kind"]]
+    numbered = frame[["kind"]].assign(key=range(N))[["key", "kind"]]
     numbered.to_csv(folder / "labels.csv", index=False, lineterminator="\n")
     np.save(folder / "data.npy", points)
     arrays = {"X": points, "kind": np.array(kinds), "key": np.array(keys)}
@@ -89,8 +94,15 @@ def write_seeds(folder: Path, run: Callable[..., object]) -> dict[str, bytes]:
     both = sparse.csr_array(ring + ring.T)
     sparse.save_npz(folder / "sparse.npz", both)
     mmwrite(folder / "data.mtx", both, precision=4)
-    edges = [f"{k + 1}\t{k + 2}\t{1 + k / 4}\n" for k in range(N - 1)]
+    edges = [f"{k}\t{k + 1}\t{1 + k / 4}\n" for k in range(N - 1)]
     (folder / "data.edges").write_text("".join(edges), encoding="utf-8")
+    path = nx.path_graph(N)
+    nx.set_node_attributes(path, dict(enumerate(kinds)), "kind")
+    nx.set_edge_attributes(path, {edge: 1 + edge[0] / 4 for edge in path.edges}, "weight")
+    nx.write_graphml_xml(path, folder / "data.graphml")
+    nx.write_gml(path, folder / "data.gml")
+    if "xlsx" in SEEDS:
+        frame.to_excel(folder / "data.xlsx", index=False)
     cells = anndata.AnnData(points, obs=pd.DataFrame({"kind": kinds}, index=keys))
     cells.write_h5ad(folder / "data.h5ad")
     run("fit", "data.csv", *OWN, "--temperature", "auto:grid=0.25,0.5", "--out", "old", cwd=folder)

@@ -70,7 +70,12 @@ BAD_POINTS = [
     (np.rec.fromarrays(X.T, names="a,b"), r"fields a, b.*structured_to_unstructured\(X\)"),
     (pd.DataFrame(X, columns=["a", 1]), r"names.*X\.columns\.astype\(str\)"),
     ([[{}, 1.0]] * 16, "not 'dict'; X must be a table of numbers"),
-    (sparse.csr_array(X), r"sparse X .*graph.*square, got shape \(16, 2\).*toarray"),
+    (sparse.csr_array(changed(3, 1, np.nan)), "1 values that are NaN.* at row 3, column 1.*drop"),
+    (sparse.csr_array(changed(3, 1, 1e200)), "beyond 1e.150, the first at row 3, column 1"),
+    (sparse.csr_array(X * 1j), "table of real numbers.*complex"),
+    (sparse.csr_array((16, 2)), "no number but 0"),
+    (sparse.csr_array((16, 0)), r"one row per point, got shape \(16, 0\)"),
+    (sparse.coo_array(np.ones(16)), r"one row per point, got shape \(16,\)"),
 ]
 
 
@@ -272,10 +277,9 @@ def test_weights_may_be_negative_or_zero():
 
 
 BAD_GRAPHS = [
-    (sparse.triu(CHAIN), r"not symmetric.*\(W \+ W.T\) / 2"),
+    (sparse.triu(CHAIN), r"may be features.*knn:10,n_components=auto.*\(W \+ W.T\) / 2"),
     (CHAIN * np.nan, "graph matrix holds 6 NaN or infinite values.*correct or drop"),
     (CHAIN * (1 + 1j), "graph matrix must be real numbers.*complex"),
-    (CHAIN[:3], r"square, got shape \(3, 4\).*toarray"),
     (sparse.csr_array((0, 0)), "whole number >= 1"),
     (nx.Graph(), "no nodes"),
 ]
@@ -294,6 +298,10 @@ BAD_GRAPHS = [
         ({"graph": "knn:n=3"}, "'n' is not a setting of knn; it has n_neighbors=..., metric="),
         ({"graph": "knn:ten"}, "n_neighbors='ten' is not a whole number"),
         ({"graph": KNN(n_components=2, metric="precomputed")}, "takes distances: leave one"),
+        (
+            {"points": sparse.csr_array(X), "graph": "knn:metric=precomputed"},
+            r"square, got shape \(16, 2\); for points use",
+        ),
         ({"graph": KNN}, r"KNN is not a graph builder.*an instance such as KNN\(n_neighbors=5\)"),
         ({"graph": KNN(n_neighbors=0)}, "n_neighbors=0.*whole number >= 1"),
         ({"graph": PixelGrid()}, "mask must be True or False at every pixel.*a comparison such as"),

@@ -56,7 +56,6 @@ BAD_POINTS = [
     ([["a", "b"], ["c", "d"]], "real numbers.*<U1.*encode"),
     (X + 1j, "real numbers.*complex"),
     ([[1.0, 2.0], [3.0]], "real numbers.*inhomogeneous"),
-    (sparse.csr_array(X), "sparse.*toarray.*as_graph"),
     (pd.DataFrame({f"t{i}": ["x"] for i in range(9)}), r"9 .*\(t0, t1, t2, t3, t4, \.\.\.\)"),
 ]
 
@@ -67,6 +66,11 @@ def test_bad_points_are_refused(bad, message):
         KNN().build(bad)
     with pytest.raises(InvalidInputError, match=f"^X_new .*(?:{message})"):
         Radius(radius=2.0).attach(bad, X)
+
+
+def test_sparse_unseen_points_need_the_components_of_sparse_training_points():
+    with pytest.raises(InvalidInputError, match=r"X_new is sparse.*X_new\.toarray\(\)"):
+        KNN().attach(sparse.csr_array(X), X)
 
 
 def test_unseen_points_must_have_the_same_features():

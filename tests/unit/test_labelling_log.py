@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset
-from spinlearn.labelling.log import History, LabelLog, checked_class, read_log
+from spinlearn.labelling.log import NAME, History, LabelLog, as_begun, checked_class, read_log
 
 IDS = ["a", "b", "c", "d"]
 GIVEN = ["x", None, None, None]
@@ -221,3 +221,23 @@ def test_names_that_a_table_cannot_hold_are_refused(name):
 
 def test_names_are_kept_as_they_will_be_read():
     assert checked_class("  <b>sévère</b> \n 2 ") == "<b>sévère</b> 2"
+
+
+def test_a_labelling_whose_rows_were_numbered_from_1_goes_on(tmp_path):
+    """As they once were: its log names points so."""
+    old, new = dataset(ids=["1", "2", "3", "4"]), dataset(ids=["0", "1", "2", "3"])
+    assert as_begun(tmp_path, new) is new
+    log = LabelLog(tmp_path / NAME, old)
+    log.append({"do": "label", "points": ["1"], "class": "x"}, "ada")
+    log.close()
+    data = as_begun(tmp_path, new)
+    again = LabelLog(tmp_path / NAME, data)
+    history = History(data.ids, [None] * 4)
+    history.take(again.entries[0])
+    assert history.labels == ["x", None, None, None]
+    again.close()
+    (tmp_path / NAME).unlink()
+    LabelLog(tmp_path / NAME, new).close()
+    assert as_begun(tmp_path, new) is new
+    named = dataset()
+    assert as_begun(tmp_path, named) is named

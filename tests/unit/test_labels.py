@@ -301,3 +301,37 @@ def test_doubts_about_names_are_among_the_notes_of_a_file():
     _, notes = Fitting(data, {"method": "paper", "temperature": "0.3:grid=0.3"}).result(data.labels)
     assert sum("'T cell' and 't cell' are the same but for case" in note for note in notes) == 1
     assert sum("--unlabelled 'unknown'" in note for note in notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("rare", "common"),
+    [
+        ("Adellie", "Adelie"), ("Adeile", "Adelie"), ("Adlie", "Adelie"), ("Adel\u00eee", "Adelie"),
+        ("chin strap", "Chinstrap"), ("gento", "gentoo"), ("T  cells", "T cell"), ("bark", "dark"),
+    ],
+)  # fmt: skip
+def test_a_rare_name_like_that_of_a_larger_class_is_asked_about_and_kept(rare, common):
+    labels = [rare, *3 * [common], *3 * ["Emperor"], None]
+    with pytest.warns(LabelWarning) as caught:
+        code = parse_labels(labels, len(labels))
+    (warning,) = caught
+    assert repr(rare)[1:-1].encode("ascii", "backslashreplace").decode() in str(warning.message)
+    assert repr(common) in str(warning.message)
+    assert set(code.classes) == {rare, common, "Emperor"}
+
+
+@pytest.mark.parametrize(
+    ("rare", "common"),
+    [
+        ("B cell", "T cell"), ("type 2", "type 1"), ("CD4 cell", "CD8 cell"), ("cat", "bat"),
+        ("male", "female"), ("class12", "class11"), ("Gentoo", "Adelie"), ("group II", "group III"),
+        ("north pole", "south pole"), ("large", "large oak"), ("oak-a", "oak-b"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_names_that_are_meant_are_not_asked_about(rare, common):
+    labels = [rare, *3 * [common], None]
+    parse_labels(labels, len(labels))
+    often = [*3 * ["Adellie"], *3 * ["Adelie"], None]  # as often as the other, or as seldom
+    for few in (often, ["Adellie", "Adelie", None]):
+        parse_labels(few, len(few))

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import sys
 
 import networkx as nx
 import numpy as np
@@ -12,7 +13,7 @@ from pyarrow import parquet
 from scipy import sparse
 
 from spinlearn.answers.labels import clean_labels
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.graphs import make_builder
 from spinlearn.io import table
 from spinlearn.io.dataset import ReadOptions, prepared
@@ -125,7 +126,7 @@ def test_twin_columns_and_infinite_labels_of_parquet_are_refused(tmp_path):
     parquet.write_table(twins, tmp_path / "d.parquet")
     assert "twice, for example 'a'" in refused(tmp_path / "d.parquet", labels="lab")
     write(FRAME.assign(lab=[0, 1, np.inf, 1, 0, 0]), tmp_path / "d.parquet")
-    assert "label in row 3 is infinite" in refused(tmp_path / "d.parquet", labels="lab")
+    assert "label in row 2 (from 0) is infinite" in refused(tmp_path / "d.parquet", labels="lab")
 
 
 def test_comments_are_skipped_but_a_heading_may_begin_like_one(tmp_path):
@@ -190,16 +191,13 @@ def test_a_labels_file_shows_its_own_delimiter(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_pandas_index_beside_labels_is_neither_label_nor_id(tmp_path, kind):
-    path, content = tmp_path / f"k.{kind}", "a\n1\n2\n3\n4\n"
-    frame = pd.DataFrame({"key": ["2", "4"], "kind": ["x", "y"]}, index=[1, 3])
+    path, content = tmp_path / f"k.{kind}", "a\n5\n6\n8\n7\n"
+    frame = pd.DataFrame({"key": ["1", "3"], "kind": ["x", "y"]}, index=[0, 2])
     write(frame, path)
     data = read(tmp_path / "d.csv", content, labels_file=path)
     assert data.labels.tolist() == [None, "x", None, "y"]
-    write(frame[["kind"]], path)
-    with pytest.raises(InvalidInputError, match="counts from 0"):
-        read(tmp_path / "d.csv", content, labels_file=path)
-    index = "" if kind == "csv" else "__index_level_0__"
-    data = read(tmp_path / "d.csv", content, labels_file=path, id=index)
+    write(frame[["kind"]], path)  # the index alone counts rows as they are counted
+    data = read(tmp_path / "d.csv", content, labels_file=path)
     assert data.labels.tolist() == ["x", None, "y", None]
     write(frame.set_index("key"), path)
     data = read(tmp_path / "d.csv", content, labels_file=path)
@@ -227,9 +225,9 @@ def test_labels_files_that_do_not_fit_are_refused_for_what_they_are(tmp_path):
 
 def test_ids_must_be_somewhere(tmp_path):
     path, labels = tmp_path / "d.csv", tmp_path / "labels.csv"
-    labels.write_text("key,kind\n1.0,x\n2.0,y\n")  # as pandas writes 1 and 2
+    labels.write_text("key,kind\n0.0,x\n1.0,y\n")  # as pandas writes 0 and 1
     data = read(path, "name,a\np,1\nq,2\nr,3\n", labels_file=labels, id="key")
-    assert data.ids == ["1", "2", "3"]
+    assert data.ids == ["0", "1", "2"]
     assert data.labels.tolist() == ["x", "y", None]
     np.savez(tmp_path / "d.npz", X=np.eye(3), y=["A", "B", ""])
     assert "no column 'nope'" in refused(path, labels_file=labels, id="nope")
@@ -254,7 +252,7 @@ def test_a_sparse_matrix_is_a_graph_without_features_or_labels(tmp_path):
     path, labels = tmp_path / "g.npz", tmp_path / "labels.csv"
     labels.write_text('kind\nA\nB\n""\n')
     sparse.save_npz(path, sparse.csr_array(np.eye(3)[::-1]))
-    assert edges_of(read(path, labels_file=labels)) == {("1", "3", 1.0)}
+    assert edges_of(read(path, labels_file=labels)) == {("0", "2", 1.0)}
     assert "--labels-file" in refused(path)
     assert "no features" in refused(path, labels_file=labels, features=("X",))
     sparse.save_npz(path, sparse.eye_array(3, format="dia"))
@@ -285,8 +283,8 @@ def test_features_of_cells_are_x_obsm_or_a_layer(tmp_path):
     cells.write_h5ad(path)
     data = read(path, labels="kind")
     assert data.graph.n_edges == 6
-    assert data.ids == ["1", "2", "3", "4"]
-    assert "obs_names repeat: ids are row numbers" in data.notes
+    assert data.ids == ["0", "1", "2", "3"]
+    assert "obs_names repeat: ids are row numbers, from 0" in data.notes
 
 
 @pytest.mark.parametrize(
@@ -333,7 +331,7 @@ MATRIX = "%%MatrixMarket matrix coordinate real {}\n"
         ("one\tother\tstrength\n", "lists no edge"),
         ("a, b\nb, d\n", "check the delimiter"),
         (MATRIX.format("general") + "3 3 2\n1 2 0.5\n2 1 0.25\n",
-         r"\(0.5 in row 1, column 2, and 0.25 the other way round\)"),
+         r"\(0.5 in row 0, column 1, from 0, and 0.25 the other way round\)"),
     ],
 )  # fmt: skip
 def test_graphs_that_cannot_be_read_are_refused(tmp_path, content, said):
@@ -347,10 +345,10 @@ def test_weights_of_networkx_and_of_entries_given_twice(tmp_path):
     nx.write_edgelist(graph, tmp_path / "nx.txt")
     data = read_graph(tmp_path, (tmp_path / "nx.txt").read_text())
     assert edges_of(data) == {("a", "b", 1.5), ("b", "c", 0.25), ("c", "d", 1.0)}
-    (tmp_path / "k.csv").write_text("id,kind\n1,left\n3,right\n")
+    (tmp_path / "k.csv").write_text("id,kind\n0,left\n2,right\n")
     content = MATRIX.format("symmetric") + "3 3 3\n2 1 1\n2 1 2\n3 2 1\n"
     data = read(tmp_path / "g.mtx", content, labels_file=tmp_path / "k.csv")
-    assert edges_of(data) == {("1", "2", 3.0), ("2", "3", 1.0)}
+    assert edges_of(data) == {("0", "1", 3.0), ("1", "2", 1.0)}
     assert any("added up" in note for note in data.notes)
 
 
@@ -395,3 +393,84 @@ def test_settings_written_as_text():
     for grid in ("nan:1:4", "0:1:1000000000000"):
         with pytest.raises(InvalidInputError, match="at most 10000"):
             read_grid(grid)
+
+
+# -- Excel, GraphML, GML ---------------------------------------------------------------------------
+
+
+def workbook(path, *rows) -> None:
+    """A workbook whose first sheet has these rows."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("other").append(["nothing"])
+    book.save(path)
+
+
+def test_excel_is_read_as_the_same_table_in_csv_is(tmp_path):
+    rows = [["key", "kind", "a", "b"], [7, "x", 1.5, 4], [8, None, "#N/A", 5], [9, "y", 2, 6]]
+    workbook(tmp_path / "t.xlsx", [], rows[0], rows[1], [], *rows[2:], [])
+    text = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in rows)
+    options = {"labels": "kind", "id": "key", "missing": "median"}
+    whole, plain = read(tmp_path / "t.xlsx", **options), read(tmp_path / "t.csv", text, **options)
+    assert whole.ids == plain.ids == ["7", "8", "9"]
+    assert whole.labels.tolist() == plain.labels.tolist()
+    assert whole.feature_names == plain.feature_names
+    np.testing.assert_array_equal(whole.points, plain.points)
+    workbook(tmp_path / "labels.xlsx", *(row[:2] for row in rows))
+    again = read(tmp_path / "t.csv", **options, labels_file=tmp_path / "labels.xlsx")
+    assert again.labels.tolist() == ["x", None, "y"]
+
+
+def test_excel_that_cannot_be_a_table_is_refused(tmp_path):
+    path = tmp_path / "t.xlsx"
+    workbook(path, ["a", "a", "kind"], [1, 2, "x"])
+    assert "column names twice" in refused(path, labels="kind")
+    workbook(path, ["a", "kind"], [1, "x"], [2, "y"], ["3 km", "y"])
+    assert "line 4" in refused(path, labels="kind")
+    workbook(path)
+    assert "is empty" in refused(path, labels="kind")
+    workbook(path, [])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "save it again" in refused(path, labels="kind")
+    assert "is not a workbook" in refused(path, "key,kind\n", labels="kind")
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()  # a few bytes that would be a billion cells
+    book.active["A1"], book.active["XFD1048576"] = "kind", 1
+    book.save(path)
+    assert "too far apart" in refused(path, labels="kind")
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gml"])
+def test_graphs_with_attributes_are_read_with_labels_names_and_weights(tmp_path, kind):
+    graph = nx.Graph()
+    graph.add_edge("a", "b", weight=0.5)
+    graph.add_edge("b", "c")
+    nx.set_node_attributes(graph, {"a": "left", "c": "right"}, "side")
+    nx.set_node_attributes(graph, {"a": 10, "b": 11, "c": 12}, "number")
+    path = tmp_path / f"g.{kind}"
+    getattr(nx, f"write_{kind}")(graph, path)
+    found = read(path, labels="side")
+    assert found.labels.tolist() == ["left", None, "right"]
+    assert edges_of(found) == {("a", "b", 0.5), ("b", "c", 1.0)}
+    assert read(path, labels="side", id="number").ids == ["10", "11", "12"]
+    (tmp_path / "labels.csv").write_text("name,side\nb,up\n")
+    assert read(path, labels_file=tmp_path / "labels.csv").labels.tolist() == [None, "up", None]
+    assert "which attribute" in refused(path)
+    assert "did you mean 'side'" in refused(path, labels="sides")
+    assert "no features" in refused(path, labels="side", features=("number",))
+    getattr(nx, f"write_{kind}")(graph.to_directed(), path)
+    assert "is a directed graph" in refused(path, labels="side")
+    assert "save it again" in refused(path, "graph [ node", labels="side")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [("t.xlsx", "openpyxl", "xlsx"), ("g.gml", "networkx", "networkx")],
+)
+def test_an_extra_that_is_not_there_is_named(tmp_path, monkeypatch, name, module, extra):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingDependencyError, match=rf"pip install 'spinlearn\[{extra}\]'"):
+        read(tmp_path / name, "PK", labels="kind")

@@ -320,9 +320,9 @@ def test_gaps_are_filled_with_the_median_or_their_rows_dropped(gaps):
     assert said(data, "filled 3 missing values with the median of their feature: ")
     data, whole = gaps("drop"), GAPPY.dropna(subset=["a", "b"])
     np.testing.assert_allclose(data.points, whole[["a", "b"]].to_numpy())
-    assert data.ids == [str(k + 1) for k in whole.index]
+    assert data.ids == [str(k) for k in whole.index]
     assert [v or "" for v in data.labels] == whole.lab.tolist()
-    assert said(data, "dropped 2 of 30 rows, which lack a value in ").endswith(": 4, 8")
+    assert said(data, "dropped 2 of 30 rows, which lack a value in ").endswith(": 3, 7")
 
 
 def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(written):
@@ -365,7 +365,7 @@ def test_names_with_numbers_in_them_are_words(written):
 def test_underscores_make_no_numbers(tmp_path, kind):
     path = tmp_path / "d.parquet"
     FRAME.assign(a=[kind("1_000"), *(kind(str(a)) for a in FRAME.a[1:])]).to_parquet(path)
-    with pytest.raises(InvalidInputError, match=r"1_000.* in row 1"):
+    with pytest.raises(InvalidInputError, match=r"1_000.* in row 0, counted from 0"):
         read_dataset(path, ReadOptions(labels="lab"))
 
 

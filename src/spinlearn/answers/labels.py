@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,18 +120,25 @@ NOTHING = {
 }  # fmt: skip
 
 
+FEW = 2  # labels of a class whose name may be a slip of the pen for that of one with more
+SHORT, LONG = 4, 6  # letters of words that may hold one wrong letter, and two
+
+
 def means_nothing(name: object) -> bool:
     """Whether a label reads like a word for no label."""
     return isinstance(name, str) and _sight(name).replace("_", "").replace("'", "") in NOTHING
 
 
-def doubts(names: Iterable[str]) -> list[str]:
-    """What is odd about the names of classes, each given once, in words; nothing is changed."""
+def doubts(counts: Mapping[str, int]) -> list[str]:
+    """What is odd about the names of classes, in words; nothing is changed.
+
+    `counts` are the labels of every class.
+    """
     first: dict[str, str] = {}
     turned: list[str] = []
     words: list[str] = []
     pairs, notes = [], []
-    for name in names:
+    for name in sorted(counts):
         if name in TURNED:
             turned.append(name)
         elif means_nothing(name):
@@ -157,7 +164,59 @@ def doubts(names: Iterable[str]) -> list[str]:
             f"how letters are coded{more}: they are taken as two classes; spell them alike if they "
             "are one"
         )
+    misspelt = _misspelt(counts)
+    if misspelt:
+        (rare, common), n_more = misspelt[0], len(misspelt) - 1
+        more = f", and so are {n_more} more" if n_more else ""
+        notes.append(
+            f"the class {rare!a}, of {counts[rare]}, is within a letter or two of {common!a}, of "
+            f"{counts[common]}{more}: is it a slip of the pen? They are taken as two classes; "
+            "correct the labels if they are one"
+        )
     return notes
+
+
+def _misspelt(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Rare names, each with a more frequent one that it may have been meant to be.
+
+    Numbers and short words are names of their own: 'B cell' and 'T cell', 'type 1' and 'type 2'.
+    """
+    words = {name: name.casefold().split() for name in counts}
+    large = sorted((name for name in counts if counts[name] > FEW), key=lambda n: (-counts[n], n))
+    pairs = []
+    for rare in sorted(name for name in counts if counts[name] <= FEW):
+        for common in large:
+            if len(words[rare]) != len(words[common]):
+                continue
+            apart = [
+                both for both in zip(words[rare], words[common], strict=True) if both[0] != both[1]
+            ]
+            if len(apart) == 1 and _may_be_a_slip(*apart[0]):
+                pairs.append((rare, common))
+                break
+    return pairs
+
+
+def _may_be_a_slip(word: str, other: str) -> bool:
+    shorter = min(len(word), len(other))
+    most = 2 if shorter >= LONG else 1
+    able = shorter >= SHORT and abs(len(word) - len(other)) <= most
+    letters = re.sub(r"[\W\d_]", "", word + other)
+    return able and len(letters) == len(word) + len(other) and _within(word, other, most)
+
+
+def _within(word: str, other: str, most: int) -> bool:
+    """Whether at most so many letters were left out, added, changed or swapped with the next."""
+    pairs = enumerate(zip(word, other, strict=False))
+    same = next((k for k, (one, two) in pairs if one != two), min(len(word), len(other)))
+    a, b = word[same:], other[same:]
+    if not a or not b:
+        return len(a) + len(b) <= most
+    if most == 0:
+        return False
+    swapped = a[:2] == b[1::-1] and _within(a[2:], b[2:], most - 1)
+    ways = ((a[1:], b), (a, b[1:]), (a[1:], b[1:]))
+    return swapped or any(_within(*way, most - 1) for way in ways)
 
 
 def _sight(name: str) -> str:
@@ -224,7 +283,8 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
     given = _of_one_kind(given) if len(given) else np.empty(0, dtype=np.int64)
     classes, codes = np.unique(given, return_inverse=True)
     if classes.dtype.kind == "U":
-        for doubt in doubts(classes.tolist()):
+        counts = dict(zip(classes.tolist(), np.bincount(codes).tolist(), strict=True))
+        for doubt in doubts(counts):
             warnings.warn(doubt, LabelWarning, stacklevel=3)
     for name in map(str, classes):
         if RESERVED.fullmatch(name):  # a name of calls, which could not be told from them
@@ -328,8 +388,8 @@ def clean_labels(
     for k, cell in enumerate(cells):
         if isinstance(cell, (float, np.floating)) and np.isinf(cell):
             raise InvalidInputError(
-                f"{source}: the label in row {k + 1} is infinite, which names no class: leave it "
-                "empty if there is none"
+                f"{source}: the label in row {k} (from 0) is infinite, which names no class: leave "
+                "it empty if there is none"
             )
         if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
             continue

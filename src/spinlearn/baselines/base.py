@@ -87,7 +87,7 @@ class GraphEstimator(BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False  # a sparse X is a graph, not features
+        tags.input_tags.sparse = True
         return tags
 
 

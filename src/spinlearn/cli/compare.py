@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from spinlearn.cli import options
-from spinlearn.cli.console import cell, console, say
+from spinlearn.cli.console import ask, cell, check_table_file, console, print_json, say
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.io.dataset import ReadOptions
@@ -43,7 +43,8 @@ def compare(
             "several times for several. Default: messages and all rivals."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the table to this CSV file too.")] = None,
+    out: options.TableFile = None,
+    json: options.Json = False,
 ) -> None:
     """Run all methods on the same graph and labels and print one table.
 
@@ -54,11 +55,11 @@ def compare(
     from spinlearn.answers.labels import doubts
     from spinlearn.io.reading import read_dataset
     from spinlearn.settings import PREPARING
+    from spinlearn.workflows.comparison import COLUMNS
     from spinlearn.workflows.comparison import compare as run
     from spinlearn.workflows.fitting import Fitting
 
-    if out is not None:
-        _check_table_file(out)
+    check_table_file(out, COLUMNS[:3])
     if truth is not None:
         read = replace(read, exclude=(truth,))
     dataset = read_dataset(data, read)
@@ -68,11 +69,11 @@ def compare(
         own = () if read.labels is None else (read.labels,)
         true = read_dataset(data, replace(read, labels=truth, exclude=own, labels_file=None)).labels
         if any(v is None for v in true):
-            lacking = [k + 1 for k, v in enumerate(true) if v is None]
+            lacking = [k for k, v in enumerate(true) if v is None]
             raise InvalidInputError(
                 f"{data}: column {truth!r} lacks the true class of {len(lacking)} points, the "
-                f"first in row {lacking[0]}, and errors are counted over all points: fill them "
-                "in, or drop those rows"
+                f"first in row {lacking[0]} from 0, and errors are counted over all points: fill "
+                "them in, or drop those rows"
             )
     X: Any = Fitting(dataset, settings).points
     prepared = {one.name for one in PREPARING}
@@ -87,27 +88,22 @@ def compare(
     if out is not None:
         with atomic_write(out) as file:
             file.write(table.to_csv(index=False, lineterminator="\n").encode())
+    questions = doubts(Counter(name for name in dataset.labels if isinstance(name, str)))
+    n_points, n_labels = len(dataset.ids), sum(v is not None for v in dataset.labels)
+    if json:
+        rows = table.astype(object).where(table.notna(), None).to_dict("records")
+        said = {"points": n_points, "labels": n_labels, "rows": rows}
+        notes = [*dataset.notes, *questions]
+        print_json({"command": "compare", "data": data, **said, "notes": notes})
+        return
     screen = console()
     screen.print(_shown(table))
-    say(screen, f"{len(dataset.ids)} points, {sum(v is not None for v in dataset.labels)} labels")
-    names = {label for label in dataset.labels if isinstance(label, str)}
-    for note in (*dataset.notes, *doubts(sorted(names))):
+    say(screen, f"{n_points} points, {n_labels} labels")
+    if dataset.joined:
+        say(screen, dataset.joined)
+    ask(questions)
+    for note in dataset.notes:
         say(screen, f"note: {note}", "yellow")
-
-
-def _check_table_file(path: Path) -> None:
-    """Refuse a file that could not be written, or that holds something else than a comparison."""
-    if path.is_dir():
-        raise InvalidInputError(f"{path} is a folder: name a file for the table")
-    if not path.resolve().parent.is_dir():
-        raise InvalidInputError(f"{path} cannot be written: its folder does not exist")
-    if path.exists():
-        with open(path, "rb") as file:
-            if not file.read(16).startswith(b"method,"):
-                raise InvalidInputError(
-                    f"{path} exists and holds no earlier comparison: name another file, so that "
-                    "nothing of yours is replaced"
-                )
 
 
 def _shown(table: Any) -> Table:

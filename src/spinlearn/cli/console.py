@@ -5,27 +5,26 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from spinlearn.answers.rule import STATUS_NAMES, Status
+from spinlearn.answers.table import LabelTable, safe_name
+from spinlearn.errors import InvalidInputError
+from spinlearn.files.atomic_write import atomic_write
+from spinlearn.io.record import SCHEMA, as_json
 from spinlearn.model.protocols import Progress as Report
-
-if TYPE_CHECKING:
-    from spinlearn.io.result import Result
 
 LONGEST = 100  # letters of a name in a table
 MOST_ROWS = 20
@@ -38,10 +37,14 @@ class _Screen(Console):
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
 
 
-console = partial(_Screen, highlight=False)  # where results go
+def _leave_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+console = partial(_Screen, highlight=False)  # where results go; with stderr=True all but JSON
 
 
 def printable(text: str) -> str:
@@ -53,6 +56,12 @@ def cell(text: str) -> Text:
     """A user's text in a table: nothing in it is markup, and it takes a few lines at most."""
     shown = printable(text)
     return Text(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
+
+
+def ask(questions: Sequence[str]) -> None:
+    """What only the user can answer, a line each, where a pipe does not take it along."""
+    for question in questions:
+        print("spinlearn: " + printable(question), file=sys.stderr)
 
 
 def say(screen: Console, text: str, style: str | None = None) -> None:
@@ -144,67 +153,117 @@ def watched(screen: Console, quiet: bool = False) -> Iterator[Watch]:
                 signal.signal(kind, handler)
 
 
-def print_summary(
+def print_json(values: Mapping[str, Any]) -> None:
+    """One object on standard output; a reader that leaves before its end stops nothing."""
+    try:
+        sys.stdout.write(as_json({"schema": SCHEMA, **values}))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_stdout()
+
+
+def print_answer(
     screen: Console,
-    result: Result,
+    said: Mapping[str, Any],
     folder: Path,
-    messages: Sequence[str] = (),
     files: Sequence[Path] = (),
+    json: bool = False,
+    told: Sequence[str] = (),
+    **more: Any,
 ) -> None:
-    """Print what a result says; `folder` is where it can be explored, `files` were written.
+    """Print what is `described` of an answer, as a summary, or with `more` as JSON.
+
+    `folder` is where it can be explored, `files` were written; notes that were `told` already are
+    not told again.
 
     First why it is not to be trusted, if so, and how good it is; then what was chosen, the calls,
     the phases, proposals, what happened on the way.
     """
-    if result.warning is not None:
-        say(screen, result.warning, "bold red")
-    chance = result.law is not None and result.law.chance
-    say(screen, result.headline(), "bold red" if chance else "bold")
-    n_labels = int(np.sum(result.labels >= 0))
-    where = "" if result.law is not None else f"; answer at T* = {result.temperature:.4g}"
+    if json:
+        print_json({**said, "answer": folder, "files": files, **more})
+        return
+    if said["warning"] is not None:
+        say(screen, said["warning"], "bold red")
+    say(screen, said["headline"], "bold red" if said["chance"] else "bold")
+    temperature = said["temperature"]
+    where = "" if temperature is None else f"; answer at T* = {temperature:.4g}"
     say(
         screen,
-        f"{result.model.n_nodes} points, {n_labels} labels, {result.graph.n_edges} edges{where}",
+        f"{said['points']} points, {said['labels']} labels, {said['edges']} edges{where}",
     )
-    for choice in result.choices:
+    for choice in said["choices"]:
         say(screen, choice)
-    # The calls with their sizes: named classes, new ones, undecided ones, the largest first.
-    decision = result.decision
     table = Table(
         Column("call", overflow="fold", min_width=12),
         Column("points", no_wrap=True, justify="right"),
         Column("confidence", no_wrap=True, justify="right"),
         Column("of them", overflow="fold"),
     )
-    codes, sizes = np.unique(decision.outcomes, return_counts=True)
-    order = np.lexsort((-sizes, codes >= decision.n_classes, codes < 0))
-    for k in order[:MOST_ROWS]:
-        status = decision.status[decision.outcomes == codes[k]]
-        counts = np.bincount(status, minlength=len(Status))
+    for one in said["calls"][:MOST_ROWS]:
         table.add_row(
-            cell(result.name_of(int(codes[k]))),
-            str(sizes[k]),
-            f"{result.mean_confidence(int(codes[k])):.2f}",
-            ", ".join(f"{counts[s]} {STATUS_NAMES[s]}" for s in Status if counts[s]),
+            cell(one["call"]),
+            str(one["points"]),
+            _number(one["confidence"], ".2f"),
+            ", ".join(f"{count} {status}" for status, count in one["statuses"].items()),
         )
-    rest = order[MOST_ROWS:]
-    if len(rest):
-        table.add_row(f"{len(rest)} more", str(sizes[rest].sum()), "", "")
+    rest = said["calls"][MOST_ROWS:]
+    if rest:
+        table.add_row(f"{len(rest)} more", str(sum(one["points"] for one in rest)), "", "")
     screen.print(table)
-    for remark in result.kind_remarks():
+    for remark in said["remarks"]:
         say(screen, remark)
-    for part in result.phases:
-        say(screen, f"T = {part.low:.4g} to {part.high:.4g}: {part.phase.value}")
-    likely = [one for one in result.proposals if one.probability >= LEAST_LIKELY]
+    for part in said["phases"]:
+        low, high = (_number(part[end], ".4g", "inf") for end in ("low", "high"))
+        say(screen, f"T = {low} to {high}: {part['phase']}")
+    likely = [one for one in said["proposals"] if one["probability"] >= LEAST_LIKELY]
     for one in likely[:MOST_PROPOSALS]:
-        say(screen, one.text(), "cyan")
+        say(screen, one["text"], "cyan")
     if likely:
         say(
             screen,
             f"if it is a class, spinlearn accept {quote(str(folder))} new:1 NAME; if not, reject",
             "cyan",
         )
-    for message in messages:
-        say(screen, f"note: {message}", "yellow")
+    for note in (one for one in said["notes"] if one not in told):
+        say(screen, f"note: {note}", "yellow")
     for path in files:
         say(screen, f"wrote {path}")
+
+
+def _number(value: float | None, form: str, otherwise: str = "") -> str:
+    return otherwise if value is None else format(value, form)
+
+
+Rows = Sequence[Mapping[str, Any]]  # of a table, plain values by column
+
+
+def check_table_file(path: Path | None, columns: Sequence[str]) -> None:
+    """Refuse a file that could not be written, or that holds something else than such a table."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InvalidInputError(f"{path} is a folder: name a file for the table")
+    if not path.resolve().parent.is_dir():
+        raise InvalidInputError(f"{path} cannot be written: its folder does not exist")
+    heading = ",".join(columns).encode()
+    if path.exists():
+        with open(path, "rb") as file:
+            if not file.read(len(heading)) == heading:
+                raise InvalidInputError(
+                    f"{path} exists and holds no earlier table of this command: name another "
+                    "file, so that nothing of yours is replaced"
+                )
+
+
+def write_table(path: Path | None, columns: Sequence[str], rows: Rows) -> None:
+    """Write a table to a CSV file, if one was named."""
+    if path is not None:
+        lines = tuple(tuple(_text(row[name]) for name in columns) for row in rows)
+        with atomic_write(path) as file:
+            file.write(LabelTable(tuple(columns), lines).csv().encode())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return safe_name(value)
+    return _number(value, ".6g") if isinstance(value, float) else str(value)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from spinlearn.cli import options
-from spinlearn.cli.console import console, print_summary, say, watched
+from spinlearn.cli.console import ask, console, print_answer, say, watched
 from spinlearn.errors import (
     ClusterError,
     InvalidInputError,
@@ -33,6 +35,7 @@ def fit(
     settings: dict[str, Any],
     out: options.Out = Path("spinlearn-out"),
     quiet: options.Quiet = False,
+    json: options.Json = False,
     profile: Annotated[
         bool | None,
         options.run_option(
@@ -41,6 +44,12 @@ def fit(
     ] = None,
     resume: Annotated[
         bool, options.run_option("--resume", help="Go on with an interrupted run.")
+    ] = False,
+    write_h5ad: Annotated[
+        bool,
+        options.run_option(
+            "--write-h5ad", help="Of an .h5ad: write answer.h5ad too, the data with the answer."
+        ),
     ] = False,
     scheduler: options.Scheduler = None,
     blocks: Annotated[
@@ -63,8 +72,9 @@ def fit(
     """Classify the points of a file from the few labels in it.
 
     Writes labels.csv and labels.parquet (the answer), profile.csv (the answer at every temperature;
-    of more than 100,000 points with --profile), model.npz (everything, for the other commands) and
-    report.html (to look at) into the folder --out.
+    of more than 100,000 points with --profile), model.npz (everything, for the other commands),
+    run.json (how it was made, for `spinlearn rerun`) and report.html (to look at) into the folder
+    --out.
 
     Examples:
 
@@ -82,11 +92,14 @@ def fit(
         spinlearn fit edges/ --edges --labels-file labels.csv --labels class --scheduler
         tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
+    from spinlearn.answers.labels import doubts
     from spinlearn.engines import make_engine
     from spinlearn.engines.checkpoint import refuse_existing
     from spinlearn.files.atomic_write import leftovers
     from spinlearn.io.folder import only_run, write_answer
     from spinlearn.io.reading import read_dataset
+    from spinlearn.io.record import asked_for, described, inputs_of
+    from spinlearn.workflows import annotation
     from spinlearn.workflows.cluster import BlockPropagation
     from spinlearn.workflows.fitting import Fitting, predicted_cost
 
@@ -95,7 +108,10 @@ def fit(
             "--blocks needs workers to live on, and --parts needs --blocks: give --scheduler "
             "ADDRESS --blocks N, or leave both out"
         )
-    screen = console()
+    if write_h5ad:
+        annotation.check_h5ad(data)
+    screen = console(stderr=json)
+    asked = asked_for("fit", data, read, profile=profile)
     shared = nullcontext() if scheduler is None else on_cluster(scheduler)
     with only_run(out, answer=True), shared:
         # Beside the answer, of a run under way and of one that ended. Only the first may not be
@@ -112,6 +128,7 @@ def fit(
         engine: Any = make_engine(name)
         if blocks is not None:
             engine = BlockPropagation(n_blocks=blocks, folder=parts)
+            settings["engine"] = engine.name  # which a rerun does without workers
         if hasattr(engine, "checkpoint"):  # it can save its run
             engine.checkpoint = checkpoint
         for left in leftovers(checkpoint):
@@ -125,6 +142,13 @@ def fit(
         if resume and not hasattr(engine, "checkpoint"):
             refuse_existing(saved, f"engine {name}")
         dataset = read_dataset(data, read)
+        asked["inputs"] = inputs_of(asked)
+        if write_h5ad:
+            annotation.check_h5ad(data, len(dataset.ids))
+        if dataset.joined:
+            say(screen, dataset.joined)
+        questions = doubts(Counter(name for name in dataset.labels if isinstance(name, str)))
+        ask(questions)
         if len(dataset.ids) > MANY and settings["method"] != "paper":
             points, graph = dataset.points, dataset.graph
             cost = predicted_cost(
@@ -153,7 +177,13 @@ def fit(
                 say(screen, "stopped before anything was measured; --resume goes on", "yellow")
                 raise typer.Exit(watch.exit_code) from error
             watch.writing()
-            files = write_answer(out, result, profile=profile)
+            said = described(result, asked, messages)
+            cells = partial(
+                annotation.write_h5ad, data=data, fitted=fitting.last, labels=read.labels
+            )
+            files = write_answer(
+                out, result, profile=profile, said=said, h5ad=cells if write_h5ad else None
+            )
             # Before a word is printed: nothing that goes wrong in printing is to make the next run
             # think that this one was interrupted.
             if not watch.stopped:
@@ -164,7 +194,7 @@ def fit(
                 elif checkpoint.exists():
                     checkpoint.replace(finished)
             watch.written()
-            print_summary(screen, result, out, messages, files)
+            print_answer(screen, said, out, files, json, questions, stopped=watch.stopped)
         if watch.stopped:
             if checkpoint.exists():
                 say(screen, "stopped early; --resume goes on from here", "yellow")
@@ -188,6 +218,7 @@ def cluster(
     settings: dict[str, Any],
     out: options.Out = Path("spinlearn-out"),
     quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Find groups that stand apart among points without any label.
 
@@ -201,27 +232,10 @@ def cluster(
 
         spinlearn cluster genes.csv.gz --log2 --top-variance 200
     """
-    import numpy as np
+    from spinlearn.io.record import asked_for
 
-    from spinlearn.io.folder import only_run, write_answer
-    from spinlearn.io.reading import read_dataset
-    from spinlearn.workflows.fitting import Fitting
-
-    screen = console()
-    with only_run(out, answer=True):
-        dataset = read_dataset(data, replace(read, for_labelling=True))
-        if len(dataset.ids) < 2:
-            raise InvalidInputError(
-                f"{dataset.source} holds {len(dataset.ids)} points: at least 2 are needed"
-            )
-        none = np.full(len(dataset.ids), None, dtype=object)
-        fitting = Fitting(dataset, settings)
-        with watched(screen, quiet) as watch:
-            result, messages = fitting.result(none, watch, watch.tell)
-            watch.writing()
-            files = write_answer(out, result)
-            watch.written()
-            print_summary(screen, result, out, messages, files)
+    asked = asked_for("cluster", data, replace(read, for_labelling=True))
+    _answer(asked | {"settings": settings}, out, quiet, json)
 
 
 Group = Annotated[str, typer.Argument(help="A proposal, for example new:1.")]
@@ -234,6 +248,7 @@ def accept(
     name: Annotated[str, typer.Argument(help="Name of its class.")],
     out: NewFolder,
     quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Make a proposed group a class of its own, and answer anew.
 
@@ -244,11 +259,15 @@ def accept(
 
         spinlearn accept answer new:1 "Adelie male" --out answer2
     """
-    _decide("accept", folder, group, name, out, quiet)
+    _decide("accept", folder, group, name, out, quiet, json)
 
 
 def reject(
-    folder: options.Folder, group: Group, out: NewFolder, quiet: options.Quiet = False
+    folder: options.Folder,
+    group: Group,
+    out: NewFolder,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Say that a proposed group is no class of its own, and answer anew.
 
@@ -258,26 +277,39 @@ def reject(
 
         spinlearn reject answer new:1 --out answer2
     """
-    _decide("reject", folder, group, "", out, quiet)
+    _decide("reject", folder, group, "", out, quiet, json)
 
 
-def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool) -> None:
-    from spinlearn.io.folder import only_run, write_answer
-    from spinlearn.io.result import Result
-    from spinlearn.workflows.fitting import decided
+def _decide(
+    do: str, folder: Path, group: str, name: str, out: Path, quiet: bool, json: bool
+) -> None:
+    from spinlearn.io.record import asked_for
+    from spinlearn.io.result import model_file
 
-    result, screen = Result.load(folder), console()
-    with only_run(out, answer=True), watched(screen, quiet) as watch:
-        again = decided(result, do, group, name, watch)
-        watch.writing()
-        files = write_answer(out, again)
-        watch.written()
-        print_summary(screen, again, out, (), files)
+    asked = asked_for(do, model_file(folder), group=group, name=name)
+    again = _answer(asked, out, quiet, json)
     word = again.words[-1]
     what = "a class" if do == "accept" else "part of"
     labelled = ", ".join(again.ids[k] for k in word.labelled.tolist())
     now = "is a label" if len(word.labelled) == 1 else "are labels"
-    say(screen, f"{group} is {what} {word.name}: {labelled} {now} now")
+    say(console(stderr=json), f"{group} is {what} {word.name}: {labelled} {now} now")
+
+
+def _answer(asked: dict[str, Any], out: Path, quiet: bool, json: bool) -> Any:
+    """Make what was asked for, write it, and say what it is."""
+    from spinlearn.io.folder import only_run, write_answer
+    from spinlearn.io.record import described
+    from spinlearn.workflows.rerun import made
+
+    screen = console(stderr=json)
+    with only_run(out, answer=True), watched(screen, quiet) as watch:
+        result, notes = made(asked, watch, watch.tell)
+        watch.writing()
+        said = described(result, asked, notes)
+        files = write_answer(out, result, said=said)
+        watch.written()
+        print_answer(screen, said, out, files, json)
+    return result
 
 
 @contextmanager

@@ -71,13 +71,20 @@ def label(
         spinlearn label leaf.png
     """
     from spinlearn.io.reading import read_dataset
+    from spinlearn.labelling.log import as_begun
     from spinlearn.labelling.notebook import Labelling
     from spinlearn.labelling.thumbnails import Thumbnails
 
     screen = console()
     dataset = read_dataset(data, replace(read, for_labelling=True))
-    thumbnails = Thumbnails(dataset, images=images, pixels=pixels)
+    if dataset.joined:
+        say(screen, dataset.joined)
     folder = Path(f"{data.name.partition('.')[0] or 'data'}-labels") if out is None else out
+    begun = as_begun(folder, dataset)
+    if begun is not dataset:
+        say(screen, "rows are numbered from 1 here, as when this labelling began", "yellow")
+    dataset = begun
+    thumbnails = Thumbnails(dataset, images=images, pixels=pixels)
     under_way = Labelling(
         dataset, thumbnails, folder, settings=settings, unlabelled=read.unlabelled, who=who,
         port=port,

@@ -27,7 +27,6 @@ BAD_INPUT, STOPPED, BUG = 2, 130, 1
 UsageError: Any = typer.BadParameter.__base__  # of click, which typer has in different places
 
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -37,7 +36,7 @@ app = typer.Typer(
 @app.callback()
 def main(
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False,
 ) -> None:
     """Classification from a handful of labels by statistical physics.
 
@@ -61,8 +60,8 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
 
 
 for command in (
-    fit, cluster, label, others.explore, accept, reject, others.suggest, others.suspects, compare,
-    others.reproduce, others.demo, doctor,
+    fit, cluster, label, others.explore, accept, reject, others.rerun, others.proposals,
+    others.suggest, others.suspects, compare, others.reproduce, others.demo, doctor,
 ):  # fmt: skip
     app.command()(_interruptible(command))
 
@@ -74,11 +73,12 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [a for a in sys.argv[1:] if a != "--debug"] or ["--help"]
-    if sys.argv[1] == "--version":
+    if sys.argv[1] in ("--version", "-V"):
         print(__version__)
         raise SystemExit(0)
     try:
-        raise SystemExit(app(standalone_mode=False) or 0)  # a command that ends returns None
+        # A command that ends returns None; shells complete what has this name.
+        raise SystemExit(app(prog_name="spinlearn", standalone_mode=False) or 0)
     except UsageError as error:
         _leave(f"{error.format_message()} (--help explains)", BAD_INPUT, debug)
     except (_InterruptedError, KeyboardInterrupt):

@@ -21,12 +21,19 @@ cluster_option = partial(typer.Option, rich_help_panel=CLUSTER)
 Data = Annotated[
     Path,
     typer.Argument(
-        help="A table (.csv, .tsv, .parquet), arrays (.npz, .npy), .h5ad, or a graph "
-        "(.mtx, .edges)."
+        help="A table (.csv, .tsv, .parquet, .xlsx), arrays (.npz, .npy), .h5ad, or a graph "
+        "(.mtx, .edges, .graphml, .gml)."
     ),
 ]
 Folder = Annotated[Path, typer.Argument(help="The folder that `spinlearn fit --out` made.")]
 Out = Annotated[Path, typer.Option(help="Folder for the answer.")]
+Json = Annotated[
+    bool,
+    run_option("--json", help="One JSON object on standard output; all else on standard error."),
+]
+TableFile = Annotated[
+    Path | None, typer.Option("--out", help="Write the table to this CSV file too.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
 Seed = Annotated[int, typer.Option(help="Same seed, same answer.")]
 Scheduler = Annotated[

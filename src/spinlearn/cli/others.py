@@ -1,4 +1,4 @@
-"""The short commands: explore, suggest, suspects, reproduce, demo, doctor."""
+"""The short commands: explore, rerun, proposals, suggest, suspects, reproduce, demo, doctor."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import nullcontext
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -22,8 +21,18 @@ from rich.text import Text
 
 from spinlearn import __version__
 from spinlearn.cli import options
-from spinlearn.cli.console import cell, console, print_summary, say, watched
+from spinlearn.cli.console import (
+    cell,
+    check_table_file,
+    console,
+    print_answer,
+    print_json,
+    say,
+    watched,
+    write_table,
+)
 from spinlearn.cli.fit import on_cluster
+from spinlearn.io.record import NEEDED, version_of
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
@@ -31,6 +40,9 @@ from spinlearn.settings import RULES
 
 # A checkout may have the real data beside it; the package itself knows SPINLEARN_DATA only.
 CHECKOUT_DATA = Path("../shared/data")
+# Columns of tables, keys of rows in JSON.
+SUGGESTED = ("id", "call", "errors_removed", "points_settled")
+SUSPECTED = ("id", "label", "p_label", "rather", "p_rather")
 
 
 def explore(
@@ -61,25 +73,91 @@ def explore(
         spinlearn explore answer --temperatures 0.1:0.6:26 --out answer-fine
     """
     from spinlearn.io.folder import check_target, write_answer
-    from spinlearn.io.result import Result
-    from spinlearn.settings import make_rule, read_grid
+    from spinlearn.io.record import asked_for, described
+    from spinlearn.io.result import model_file
+    from spinlearn.workflows.rerun import made
 
-    screen = console()
     if out is not None:
         check_target(out)
-    result = Result.load(folder)
-    if folder.is_file():  # its model.npz was given
-        folder = folder.parent
-    if temperatures != "auto":
-        result = result.on(read_grid(temperatures))
-    if temperature is not None:
-        result = result.at(make_rule(temperature).name).renumbered()
+    file = model_file(folder)
+    folder = file.parent
+    asked = asked_for("explore", file, temperature=temperature, temperatures=temperatures)
+    result, _ = made(asked)
+    said = described(result, asked)
     if out is None:
         result.explore(folder / "report.html", title=str(result.settings.get("data", "spinlearn")))
         written = [folder / "report.html"]
     else:
-        written = write_answer(out, result)
-    print_summary(screen, result, folder if out is None else out, files=written)
+        written = write_answer(out, result, said=said)
+    print_answer(console(), said, folder if out is None else out, written)
+
+
+def rerun(
+    folder: options.Folder,
+    out: Annotated[Path | None, typer.Option(help="Write the answer of now here too.")] = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Make an answer again from its run.json, and say what is different.
+
+    The same data, options, seeds and versions give the same answer. Exit code 0 if inputs and
+    answer are the same, 1 if not.
+
+    Example:
+
+        spinlearn rerun answer
+    """
+    from spinlearn.io.folder import only_run, write_answer
+    from spinlearn.io.record import described
+    from spinlearn.workflows.rerun import repeated
+
+    screen = console(stderr=json)
+    kept = nullcontext() if out is None else only_run(out, answer=True)
+    with kept, watched(screen, quiet) as watch:
+        result, notes, asked, different = repeated(folder, watch, watch.tell)
+        if watch.stopped:
+            say(screen, "stopped: nothing is compared")
+            raise typer.Exit(watch.exit_code)
+        if out is not None:
+            watch.writing()
+            said = described(result, asked, notes)
+            write_answer(out, result, profile=asked["arguments"].get("profile"), said=said)
+        watch.written()
+    if json:
+        print_json({"command": "rerun", "answer": folder, "out": out, **different})
+    else:
+        for path in different["inputs"]:
+            say(screen, f"{path} is another file than it was", "yellow")
+        for name, (then, now) in different["versions"].items():
+            say(screen, f"{name} was {then or 'not there'}, and is {now or 'not there'}", "yellow")
+        if different["other_points"]:
+            say(screen, f"{different['other_points']} points are in one of the answers alone")
+        calls, points, most = (different[name] for name in ("calls", "points", "probability"))
+        what = f"{calls} of {points} calls are different, probabilities by up to {most:.4f}"
+        say(screen, what if calls or most else f"the calls of {points} points are the same")
+    if not different["same"]:
+        raise typer.Exit(1)
+
+
+def proposals(folder: options.Folder, json: options.Json = False) -> None:
+    """List the groups that may be a class of their own, best first.
+
+    Example:
+
+        spinlearn proposals answer
+    """
+    from spinlearn.io.record import proposals as found_in
+    from spinlearn.io.result import Result
+
+    found = found_in(Result.load(folder), members=json)
+    if json:
+        print_json({"command": "proposals", "answer": folder, "proposals": found})
+        return
+    screen = console()
+    for one in found:
+        say(screen, one["text"])
+    if not found:
+        say(screen, "no group is proposed")
 
 
 def suggest(
@@ -87,6 +165,8 @@ def suggest(
     n: Annotated[int, typer.Option("-n", "--number", help="How many points.")] = 5,
     samples: Annotated[int, typer.Option(help="Labellings drawn at each temperature.")] = 256,
     seed: options.Seed = 0,
+    out: options.TableFile = None,
+    json: options.Json = False,
 ) -> None:
     """Say which points to label next: those whose labels remove most expected errors.
 
@@ -99,14 +179,24 @@ def suggest(
     from spinlearn.advice import suggest as choose
     from spinlearn.io.result import Result
 
+    check_table_file(out, SUGGESTED)
     result = Result.load(folder)
+    ids, names, n_free = result.ids, result.names, len(result.model.free_nodes)
+    rows: list[dict[str, Any]] = [
+        dict(zip(SUGGESTED, (ids[k], str(names[k]), one.gain, one.reach), strict=True))
+        for one in choose(result, n, n_samples=samples, seed=seed)
+        for k in (one.point,)
+    ]
+    write_table(out, SUGGESTED, rows)
+    if json:
+        print_json({"command": "suggest", "answer": folder, "unlabelled": n_free, "rows": rows})
+        return
     table = Table("label next", "now called", "errors removed", "points settled")
-    for item in choose(result, n, n_samples=samples, seed=seed):
-        call = cell(str(result.names[item.point]))
-        table.add_row(cell(result.ids[item.point]), call, f"{item.gain:.1f}", str(item.reach))
+    for point, call, gain, reach in map(dict.values, rows):
+        table.add_row(cell(point), cell(call), f"{gain:.1f}", str(reach))
     screen = console()
     screen.print(table)
-    say(screen, f"expected, of {len(result.model.free_nodes)} points without a label")
+    say(screen, f"expected, of {n_free} points without a label")
 
 
 def suspects(
@@ -114,6 +204,8 @@ def suspects(
     margin: Annotated[
         float, typer.Option(help="How much more probable another class must be than the label.")
     ] = 0.5,
+    out: options.TableFile = None,
+    json: options.Json = False,
 ) -> None:
     """List given labels that the rest of the data disagrees with.
 
@@ -126,20 +218,28 @@ def suspects(
     from spinlearn.advice import suspects as find
     from spinlearn.io.result import Result
 
+    check_table_file(out, SUSPECTED)
     result = Result.load(folder)
-    found = find(result, margin=margin)
+    ids, names, n_labels = result.ids, result.classes.astype(str), int((result.labels >= 0).sum())
+    rows: list[dict[str, Any]] = []
+    for one in find(result, margin=margin):
+        given, instead = str(names[one.given]), str(names[one.instead])
+        values = (ids[one.point], given, one.p_given, instead, one.p_instead)
+        rows.append(dict(zip(SUSPECTED, values, strict=True)))
+    write_table(out, SUSPECTED, rows)
+    if json:
+        print_json({"command": "suspects", "answer": folder, "labels": n_labels, "rows": rows})
+        return
     screen = console()
-    n_labels = int((result.labels >= 0).sum())
-    if not found:
+    if not rows:
         say(screen, f"none of the {n_labels} labels is suspect")
         return
     table = Table("suspect", "label", "probability", "rather", "probability")
-    for item in found:
-        given, instead = (cell(str(result.classes[c])) for c in (item.given, item.instead))
-        p_given, p_instead = f"{item.p_given:.2f}", f"{item.p_instead:.2f}"
-        table.add_row(cell(result.ids[item.point]), given, p_given, instead, p_instead)
+    for point, given, p_given, instead, p_instead in map(dict.values, rows):
+        shown = (cell(given), f"{p_given:.2f}", cell(instead), f"{p_instead:.2f}")
+        table.add_row(cell(point), *shown)
     screen.print(table)
-    say(screen, f"{len(found)} of {n_labels} labels, each judged by the others")
+    say(screen, f"{len(rows)} of {n_labels} labels, each judged by the others")
 
 
 def reproduce(
@@ -216,7 +316,6 @@ def demo(
 
 
 PACKAGE = Path(__file__).parents[1]
-NEEDED = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "filelock")
 OPTIONAL = ("typer", "rich", "matplotlib", "pandas", "pyarrow", "anndata")
 SELF_TEST_TOL = 2e-3  # some seconds of work, however busy the machine is
 TEMPERATURES = (0.7, 1.5)
@@ -232,6 +331,7 @@ def doctor(
             "--compile", help="Compile all kernels beforehand instead, as for a container."
         ),
     ] = False,
+    json: options.Json = False,
 ) -> None:
     """Check versions, cores, the cache of compiled code, and answers against exact ones.
 
@@ -244,28 +344,31 @@ def doctor(
 
         spinlearn doctor --compile
     """
-    screen = console()
+    screen = console(stderr=json)
     if compile:
-        _compile(screen)
+        _compile(screen, json)
         return
     say(
         screen,
         "compiling, then testing for some seconds; the first time compiling "
         "takes about half a minute",
     )
-    table = Table("check", "", "what was found")
-    bad = 0
-    for check in checks():
-        bad += not check.good
+    table, found = Table("check", "", "what was found"), list(checks())
+    bad = sum(not check.good for check in found)
+    for check in found:
         mark = Text("ok", "green") if check.good else Text("BAD", "bold red")
         table.add_row(Text(check.name), mark, Text(check.found))
-    screen.print(table)
+    if json:
+        said = {"good": not bad, "checks": [check._asdict() for check in found]}
+        print_json({"command": "doctor", **said})
+    else:
+        screen.print(table)
     if bad:
         say(screen, f"{bad} checks failed", "red")
         raise typer.Exit(1)
 
 
-def _compile(screen: Console) -> None:
+def _compile(screen: Console, json: bool) -> None:
     """Compile what commands can meet, and say how much that was."""
     from spinlearn.kernels.cache import met
     from spinlearn.workflows.compiling import compile_all
@@ -276,8 +379,12 @@ def _compile(screen: Console) -> None:
     if watch.stopped:
         raise typer.Exit(watch.exit_code)
     compiled = sum(now for _, now in met().values())
-    seconds = f"{perf_counter() - began:.0f} s"
-    say(screen, f"{compiled} kernels compiled in {seconds}: {_cache().found}")
+    seconds, cache = perf_counter() - began, _cache()
+    if json:
+        said = {"good": cache.good, "compiled": compiled, "seconds": seconds}
+        print_json({"command": "doctor", **said, "checks": [cache._asdict()]})
+    else:
+        say(screen, f"{compiled} kernels compiled in {seconds:.0f} s: {cache.found}")
 
 
 class Check(NamedTuple):
@@ -293,10 +400,10 @@ def checks() -> Iterator[Check]:
     yield Check("spinlearn", True, f"{__version__} in {PACKAGE}")
     yield Check("python", sys.version_info >= (3, 11), f"{platform.python_version()}")
     for name in NEEDED:
-        found = _version(name)
+        found = version_of(name)
         yield Check(name, found is not None, found or "missing: pip install spinlearn")
-    present = [f"{name} {_version(name)}" for name in OPTIONAL if _version(name)]
-    absent = [name for name in OPTIONAL if not _version(name)]
+    present = [f"{name} {version_of(name)}" for name in OPTIONAL if version_of(name)]
+    absent = [name for name in OPTIONAL if not version_of(name)]
     yield Check("optional", True, ", ".join(present + [f"no {name}" for name in absent]))
     yield Check("cores", True, f"{joblib.cpu_count()} of {os.cpu_count()}")
     yield _cache()
@@ -307,13 +414,6 @@ def checks() -> Iterator[Check]:
     yield Check("compiled code", True, f"ready after {perf_counter() - began:.1f} s")
     yield _exact()
     yield _sampled()
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _cache() -> Check:

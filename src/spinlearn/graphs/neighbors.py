@@ -37,6 +37,7 @@ from spinlearn.graphs.points import (
     PRECOMPUTED,
     Reduction,
     checked_components,
+    checked_features,
     checked_points,
     refuse_lost_distances,
 )
@@ -291,12 +292,12 @@ class PointBuilder(Settings):
     def build(self, X: Any, callback: Callback | None = None, *, checked: bool = False) -> Graph:
         """The graph of points; its weights are similarities in (0, 1].
 
-        `X` (n, d) is an array or data frame; with metric="precomputed" symmetric distances (n, n).
-        A `checked` X is an array of finite numbers: it is not looked at again. The `callback` is
+        `X` (n, d) is an array, data frame or sparse matrix of features; with metric="precomputed"
+        symmetric distances (n, n). A `checked` X is not looked at again. The `callback` is
         told of the progress; a true answer stops with a StoppedError.
         """
         self._check()
-        points = X if checked else checked_points(X, metric=self.metric)
+        points = X if checked else checked_features(X, metric=self.metric)
         _, points, _ = self.reduced(points)
         report = None if callback is None else partial(_tell, callback)
         space = self._space(points, report)
@@ -317,8 +318,8 @@ class PointBuilder(Settings):
         from scipy.sparse import csr_array
 
         self._check()
-        known, added = checked_points(X, metric=self.metric), checked_points(X_new, "X_new")
-        _, known, reduction = self.reduced(known)
+        _, known, reduction = self.reduced(checked_features(X, metric=self.metric))
+        added = (checked_points if reduction is None else checked_features)(X_new, "X_new")
         space = self._space(known)
         unseen = space.place(added if reduction is None else reduction.apply(added))
         new, points, distances = self._links(space, unseen)
@@ -331,16 +332,20 @@ class PointBuilder(Settings):
         values = _similarity(distances, new_scales[new], scales[points])
         return csr_array((values, (new, points)), shape=(len(unseen), space.n_points))
 
-    def reduced(self, points: FloatArray) -> tuple[Self, FloatArray, Reduction | None]:
+    def reduced(self, points: Any) -> tuple[Self, FloatArray, Reduction | None]:
         """The builder and the `points` (n, d) in the space in which neighbours are looked for.
 
-        The Reduction leads there from the features; None where that space is theirs.
+        The Reduction leads there from the features; None where that space is theirs, which that
+        of sparse points never is.
         """
-        if self.n_components is None:
+        sparse, asked = hasattr(points, "tocoo"), self.n_components
+        if asked is None and not sparse:
             return self, points, None
         self._check()
         plain = replace(self, n_components=None)  # type: ignore[type-var]
-        count = checked_components(self.n_components, *points.shape)
+        count = checked_components("auto" if asked is None else asked, *points.shape)
+        if sparse:
+            count = count or min(points.shape)
         if count is None:
             return plain, points, None
         reduction = Reduction.of(points, count)
@@ -409,7 +414,8 @@ class KNN(PointBuilder):
         without faiss.
     n_components : int, "auto" or None, default None
         Principal components in which neighbours are looked for; None: all features. "auto" reduces
-        where features outnumber what the points support.
+        where features outnumber what the points support, and so does None of a sparse X: to
+        singular vectors, whose rows are of unit length where no feature is negative.
 
     Attributes
     ----------

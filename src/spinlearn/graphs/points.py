@@ -1,8 +1,12 @@
-"""Points as users have them: whatever the caller has, as a finite array; fewer features.
+"""Points as users have them: whatever the caller has, as finite numbers; fewer features.
 
 Distances between points with thousands of features are all alike, by noise that adds up. Of more
 features than POINTS_PER_COMPONENT points support each, within bounds, as many leading principal
 components are kept.
+
+Sparse features (n, d) are never written out: singular vectors take the place of the principal
+components. Where none is negative, as in texts, a point is its direction: rows are brought to unit
+length before and after, so that nearest is largest cosine, and an empty row stays zero.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from spinlearn.model.arrays import FloatArray, float_array, frozen
 PRECOMPUTED = "precomputed"
 METRICS = ("euclidean", "cosine", "correlation", PRECOMPUTED)
 
+LARGEST = 1e150  # squares of larger numbers overflow
 SQUARES_VANISH = 1e-150  # of a unit: the squares of smaller lengths are no normal numbers
 
 
@@ -66,6 +71,29 @@ def checked_points(X: Any, name: str = "X", metric: str = "euclidean") -> FloatA
             "those points"
         )
     return np.ascontiguousarray(array)
+
+
+def checked_features(X: Any, name: str = "X", metric: str = "euclidean") -> Any:
+    """Rows of `X` as points, as `checked_points` gives them; of a sparse one a csr_array."""
+    if not hasattr(X, "tocoo") or metric == PRECOMPUTED:
+        return checked_points(X, name, metric)
+    from scipy.sparse import csr_array
+
+    if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"the sparse {name} must be a table of real numbers, one row per point, got shape "
+            f"{X.shape} and dtype {X.dtype}: correct it"
+        )
+    rows = csr_array(X, dtype=np.float64)
+    bad = np.flatnonzero(~(np.abs(rows.data) < LARGEST))  # NaN too
+    if len(bad):
+        row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
+        raise InvalidInputError(
+            f"the sparse {name} holds {len(bad)} values that are NaN, infinite or beyond "
+            f"{LARGEST:g}, the first at row {row}, column {rows.indices[bad[0]]}, and their "
+            "distances are undefined: correct them or drop those points"
+        )
+    return rows
 
 
 def refuse_lost_distances(points: FloatArray, relative: float = SQUARES_VANISH) -> None:
@@ -118,17 +146,21 @@ ROUNDING = 1e-17  # principal components are right up to this part of the larges
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduction:
-    """Principal components of training points."""
+    """Principal components of training points; singular vectors of sparse ones."""
 
     mean: FloatArray  # (d,)
     components: FloatArray  # (k, d)
     explained: float  # their share of the variance
     spread: FloatArray  # (d,), standard deviations of the features
+    unit: bool = False  # whether points are directions: rows of unit length, before and after
 
     @classmethod
-    def of(cls, points: FloatArray, n_components: int) -> Self:
+    def of(cls, points: Any, n_components: int) -> Self:
         """The leading components; deterministic."""
         from sklearn.decomposition import PCA
+
+        if hasattr(points, "tocoo"):
+            return cls._of_sparse(points, n_components)
 
         refuse_lost_distances(points, ROUNDING)
         n, d = points.shape
@@ -141,9 +173,47 @@ class Reduction:
             frozen(points.std(axis=0), np.float64),
         )
 
-    def apply(self, points: FloatArray) -> FloatArray:
-        """Coordinates of points along the components, (n, k)."""
-        return np.asarray((points - self.mean) @ self.components.T)
+    @classmethod
+    def _of_sparse(cls, points: Any, n_components: int) -> Self:
+        from sklearn.utils.extmath import randomized_svd
+
+        if not np.any(points.data):
+            raise InvalidInputError(
+                "the sparse X holds no number but 0, so that all points are alike: give features"
+            )
+        unit = bool(points.data.min() >= 0)
+        rows = _directions(points) if unit else points
+        _, values, components = randomized_svd(rows, n_components, random_state=0)
+        squares = np.asarray((rows * rows).mean(axis=0)).ravel()
+        return cls(
+            frozen(np.zeros(rows.shape[1]), np.float64),
+            frozen(components, np.float64),
+            float(np.sum(values**2) / (squares.sum() * rows.shape[0])),
+            frozen(np.sqrt(np.maximum(squares - rows.mean(axis=0) ** 2, 0.0)), np.float64),
+            unit,
+        )
+
+    @property
+    def kind(self) -> str:
+        """What the components are; those of dense points are centred."""
+        return "principal" if np.any(self.mean) else "singular"
+
+    def apply(self, points: Any) -> FloatArray:
+        """Coordinates of points, sparse or not, along the components, (n, k)."""
+        if self.unit:
+            points = _directions(points)
+        if hasattr(points, "tocoo"):
+            places = points @ self.components.T - self.mean @ self.components.T
+        else:
+            places = (points - self.mean) @ self.components.T
+        return np.asarray(_directions(places) if self.unit else places)
+
+
+def _directions(points: Any) -> Any:
+    """Rows at unit length; those of zeros stay zero."""
+    from sklearn.preprocessing import normalize
+
+    return normalize(normalize(points, "max"))  # squares of the largest do not overflow then
 
 
 def checked_components(asked: Any, n_points: int, n_features: int) -> int | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from spinlearn.errors import InvalidInputError, needing
 from spinlearn.files.arrays import MOST_PACKED
-from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.dataset import Dataset, ReadOptions, row_numbers
 from spinlearn.io.graph_file import check_lists, errors_about
 from spinlearn.io.names import (
     array_of_points,
@@ -233,8 +233,8 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
             f"{path} has a cell without a name in obs_names: name it, or name a column with --id"
         )
     if key is None and len(set(ids)) < len(ids):
-        ids = [str(k + 1) for k in range(len(ids))]
-        notes = ("obs_names repeat: ids are row numbers",)
+        ids = row_numbers(len(ids))
+        notes = ("obs_names repeat: ids are row numbers, from 0",)
     name = one_array(path, named_representations(adata), options)
     if name is not None and options.neighbors is not None:
         raise InvalidInputError(
@@ -265,6 +265,7 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
     return Dataset(
         source=path,
         ids=ids,
+        columns=Table(path=path, cells={str(c): adata.obs[c] for c in adata.obs}),
         labels=labels,
         points=points,
         graph=graph,

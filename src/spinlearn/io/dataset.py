@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from spinlearn.answers.labels import means_nothing
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.table import Table
 from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.graph import Graph
 
@@ -29,7 +30,7 @@ class ReadOptions:
     """What the user says about a file.
 
     `labels` and `id` are columns (arrays, obs columns), in the data or in `labels_file`; without
-    `id`, rows are numbered from 1. `features` are columns, all numeric ones if there are none; what
+    `id`, rows are numbered from 0. `features` are columns, all numeric ones if there are none; what
     is no column's name is a list of names between commas; of .npz and .h5ad it is the one array to
     use. With `for_labelling` someone will look at the points and label them: labels may be missing
     altogether, and what is no feature is kept beside.
@@ -50,6 +51,11 @@ class ReadOptions:
     for_labelling: bool = False
 
 
+def row_numbers(n_points: int) -> list[str]:
+    """Ids where there are none: rows are counted from 0, as in Python."""
+    return [str(row) for row in range(n_points)]
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Dataset:
     """What was read: either points or a graph. Axes: n points, d features."""
@@ -63,6 +69,8 @@ class Dataset:
     # By name, how many features stem from one column, where they are several: they count as one.
     shared: dict[str, int] = field(default_factory=dict)
     id_column: str | None = None  # if it was found out and not said
+    columns: Table | None = None  # of the file, until labels are joined: others may hold ids
+    joined: str = ""  # how labels of a second file were: said, and no part of the answer
     layout: FloatArray | None = None  # (n, 2), where to draw the points, if the file says so
     pixels: IntArray | None = None  # (n, 2), row and column, if they are the pixels of a picture
     colours: npt.NDArray[np.uint8] | None = None  # (n, 3), red, green and blue of such pixels

@@ -11,6 +11,8 @@ profile.csv     one row per point and temperature interval: id, t_low, t_high, c
                 only where it is asked for
 model.npz       everything, for the other commands
 report.html     the explorer
+answer.h5ad     the AnnData file that was read with the answer in it, where it is asked for
+run.json        how it was made and what is said of it, see `spinlearn.io.record`
 
 .NAME.lock beside a folder NAME names the process and the machine that write into it. Two runs would
 share one checkpoint and replace each other's answers. The operating system holds the lock as long
@@ -23,10 +25,11 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -39,6 +42,7 @@ from spinlearn.answers.table import (
 )
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.atomic_write import leftovers, side_path
+from spinlearn.io.record import RUN, as_json, described
 from spinlearn.io.result import Result
 
 PROFILE_COLUMNS = ("id", "t_low", "t_high", "call")
@@ -47,13 +51,26 @@ PROPOSAL_COLUMNS = (
 )  # fmt: skip
 ANSWER_FILES = (
     "labels.csv", "labels.parquet", "proposals.csv", "profile.csv", "model.npz", "report.html",
+    RUN,
 )  # fmt: skip
+H5AD = "answer.h5ad"
 MANY = 100_000  # points beyond which the profile is written only where it is asked for
 BLOCK = 20_000  # points whose rows of text are held at a time
 
 
-def write_answer(target: Path, result: Result, *, profile: bool | None = None) -> list[Path]:
-    """Make `target` the folder of a result; `profile`.csv by default up to MANY points."""
+def write_answer(
+    target: Path,
+    result: Result,
+    *,
+    profile: bool | None = None,
+    said: Mapping[str, Any] | None = None,
+    h5ad: Callable[[Path], None] | None = None,
+) -> list[Path]:
+    """Make `target` the folder of a result; `profile`.csv by default up to MANY points.
+
+    `said` is what is `described`, with how the result was made where that is known; `h5ad` writes
+    answer.h5ad.
+    """
     with new_folder(target) as folder:
         files = [folder / "labels.csv"]
         with open(files[0], "w", encoding="utf-8", newline="") as file:
@@ -87,9 +104,14 @@ def write_answer(target: Path, result: Result, *, profile: bool | None = None) -
                         for t in result.profile.intervals(point)
                     )
                     file.write(LabelTable(PROFILE_COLUMNS, lines).csv(heading=start == 0))
-        files += [folder / "model.npz", folder / "report.html"]
-        result.save(files[-2])
-        result.explore(files[-1], title=str(result.settings.get("data", "spinlearn")))
+        if h5ad is not None:
+            files.append(folder / H5AD)
+            h5ad(files[-1])
+        files += [folder / "model.npz", folder / "report.html", folder / RUN]
+        result.save(files[-3])
+        text = as_json(described(result) if said is None else said)
+        files[-1].write_text(text, encoding="ascii", newline="\n")
+        result.explore(files[-2], title=str(result.settings.get("data", "spinlearn")))
     return [target / path.name for path in files]
 
 
@@ -229,7 +251,7 @@ def _put_back(old: Path, target: Path) -> None:
         return
     for path in old.iterdir():
         # Half of an earlier answer beside a new one would belong to neither.
-        if path.name not in ANSWER_FILES and not (target / path.name).exists():
+        if path.name not in (*ANSWER_FILES, H5AD) and not (target / path.name).exists():
             os.replace(path, target / path.name)
     shutil.rmtree(old, ignore_errors=True)
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from spinlearn.answers.labels import is_missing
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import Arrays
-from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.dataset import Dataset, ReadOptions, row_numbers
 from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features
 from spinlearn.io.table import Row, Table, import_parquet, pointed, read_text_rows
 from spinlearn.model.arrays import FloatArray
@@ -63,7 +63,8 @@ def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None)
         graph, ids = _read_edge_parts(path)
     elif path.suffix.lower() == ".mtx":
         graph, notes = _read_matrix_market(path)
-        ids = [str(k + 1) for k in range(graph.n_nodes)]
+        ids = row_numbers(graph.n_nodes)
+        notes += ("nodes are numbered from 0, as rows of a matrix in Python: the file's 1 is '0'",)
     else:
         graph, ids = _read_edge_list(path, options)
     none = np.full(len(ids), None, dtype=object)
@@ -108,9 +109,9 @@ def matrix_graph(path: Path, matrix: Any) -> tuple[Graph, tuple[str, ...]]:
     if len(clash):
         row, column = int(excess.row[clash[0]]), int(excess.col[clash[0]])
         raise InvalidInputError(
-            f"{path} gives one pair two weights ({square[row, column]:g} in row {row + 1}, column "
-            f"{column + 1}, and {square[column, row]:g} the other way round), but couplings are "
-            "mutual: store the mean of the two in both places"
+            f"{path} gives one pair two weights ({square[row, column]:g} in row {row}, column "
+            f"{column}, from 0, and {square[column, row]:g} the other way round), but couplings "
+            "are mutual: store the mean of the two in both places"
         )
     with errors_about(path):
         return Graph.from_sparse(square), notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ from spinlearn.answers.table import plain_name
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import read_npy
 from spinlearn.graphs.points import checked_points
-from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.dataset import Dataset, ReadOptions, row_numbers
+from spinlearn.io.features import BETWEEN_WORDS, CODE_WORDS, COUNTERS
 from spinlearn.io.table import (
-    NAMELESS,
     MissingColumnError,
     Table,
     default_delimiter,
@@ -25,7 +25,7 @@ from spinlearn.io.table import (
 )
 from spinlearn.model.arrays import FloatArray
 
-NO_TABLES = (".npz", ".h5ad", ".mtx", ".edges")
+NO_TABLES = (".npz", ".h5ad", ".mtx", ".edges", ".graphml", ".gml")
 LABEL_DELIMITERS = (",", ";", "\t")
 GRAPH_ALONE = "{} is a graph, which holds no labels: give them in a second file with --labels-file"
 # How a table with features as rows is turned round, by its ending; TEXT: all others.
@@ -36,6 +36,8 @@ REMEDIES = {
     ".h5ad": "anndata.read_h5ad({old!r}).T.write_h5ad({new!r})",
     ".parquet": f"pandas.read_parquet({{old!r}}){NAMED}.reset_index().to_parquet({{new!r}}), and "
     "say --id id",
+    ".xlsx": f"pandas.read_excel({{old!r}}, index_col=0){NAMED}.to_excel({{new!r}}), and say "
+    "--id id",
 }
 TEXT = (
     f"pandas.read_csv({{old!r}}, sep={{mark!r}}, index_col=0){NAMED}.to_csv({{new!r}}, "
@@ -73,10 +75,13 @@ def read_label_table(path: Path, options: ReadOptions) -> Table | None:
     )
 
 
-def labels_elsewhere(
+def join_labels(
     path: Path, table: Table | None, data: Dataset, options: ReadOptions
-) -> npt.NDArray[np.object_]:
-    """Labels of a second file: of a table by ids, of an array or a table without ids row by row."""
+) -> tuple[npt.NDArray[np.object_], str]:
+    """Labels of a second file, and how many rows matched: the only place where files are joined.
+
+    Rows are looked up by ids; those of an array, or of a table without ids, go in order.
+    """
     n_points = len(data.ids)
     label, own = ("", None) if table is None else _label_and_key(table, options)
     if table is None or own is None:
@@ -95,40 +100,102 @@ def labels_elsewhere(
                 "no label, or add a column of ids"
             )
         cells = values.tolist() if table is None else values
-        return clean_labels(cells, options.unlabelled, str(path))
+        labels = clean_labels(cells, options.unlabelled, str(path))
+        return labels, f"labels of {path} have no ids: its {n_points} rows are joined in order"
     cells = clean_labels(table.cells[label], options.unlabelled, str(path))
     wanted = options.id if data.id_column is None else data.id_column
     key = wanted if wanted is not None and wanted in table.cells else own
-    counted = data.ids == [str(k + 1) for k in range(n_points)]
-    if key != options.id and NAMELESS.fullmatch(key) and counted:
-        raise InvalidInputError(
-            f"{path} has no column of ids but pandas' index {key!r}, which counts from 0 where row "
-            f"numbers count from 1: add a column of ids, or say --id {key!r} if it holds them"
-        )
     place = {name: k for k, name in enumerate(data.ids)}
+    names = [_as_known(name, place) for name in ids_of(table, key)]
+    given = [name for name, cell in zip(names, cells, strict=True) if cell is not None]
+    by_number = data.ids == row_numbers(n_points)
+    # An annotation table may list more points than the data have; of shifted ones the last is.
+    shifted = _shift(names, place)
+    for row, (cell, name) in enumerate(zip(cells, names, strict=True)):
+        if name in place or (cell is None and not shifted):
+            continue
+        if name in data.feature_names and not shifted:
+            sign = f"{path} labels {name!r}, which is one of its columns"
+            raise rows_are_features(data.source, sign, options)
+        numbered = ", counted from 0" if by_number else ""
+        raise InvalidInputError(
+            f"{path} {'lists' if cell is None else 'labels'} {name!r} in {table.place(row)}, which "
+            f"is not among the {n_points} points, whose ids are "
+            f"{listed([repr(i) for i in data.ids], most=3)}{numbered}: "
+            f"{_remedy(given or names, shifted, key, data)}"
+        )
+    other = (
+        _other_ids(given, data, sure=True) if by_number and given and options.id is None else None
+    )
+    if other is not None:
+        raise InvalidInputError(
+            f"{path} may name points by row number, counted from 0, or by column {other!r} of "
+            f"{data.source}, which gives other points these labels: say --id {other!r}, or "
+            f"--id {key!r} for row numbers"
+        )
     labels = np.full(n_points, None, dtype=object)
     seen: set[str] = set()
-    for row, (cell, name) in enumerate(zip(cells, ids_of(table, key), strict=True)):
-        if name not in place:
-            name = plain_name(name)  # as labels.csv has it
-        if name not in place and WHOLE.fullmatch(name):  # 1.0 as pandas writes it
-            name = name.partition(".")[0]
-        if name not in place:
-            if cell is None:
-                continue  # an annotation table may list more than the data have
-            if name in data.feature_names:
-                sign = f"{path} labels {name!r}, which is one of its columns"
-                raise rows_are_features(data.source, sign, options)
-            raise InvalidInputError(
-                f"{path} labels {name!r} in {table.place(row)}, which is not among the {n_points} "
-                f"points, whose ids are {listed([repr(i) for i in data.ids], most=3)}: correct the "
-                f"ids in column {key!r}, or name another with --id"
-            )
+    for row, (cell, name) in enumerate(zip(cells, names, strict=True)):
         if name in seen:
             raise InvalidInputError(f"{path} labels {name!r} twice ({table.place(row)}): keep one")
         seen.add(name)
-        labels[place[name]] = cell
-    return labels
+        if name in place:
+            labels[place[name]] = cell
+    n_matched = len(seen.intersection(place))
+    by = "row number, counted from 0" if by_number else f"column {key!r}"
+    return labels, f"{n_matched} of {len(names)} rows of {path} matched by {by}"
+
+
+def _as_known(name: str, known: Container[str]) -> str:
+    """An id as the points have it: labels.csv may quote it, pandas writes 1 as 1.0."""
+    if name not in known:
+        name = plain_name(name)
+    if name not in known and WHOLE.fullmatch(name):
+        name = name.partition(".")[0]
+    return name
+
+
+def _shift(names: Sequence[str], known: Container[str]) -> int:
+    """What must be added to whole numbers, 1 or -1, for all to be ids; else 0."""
+    if all(name in known for name in names) or not all(map(WHOLE.fullmatch, names)):
+        return 0
+    numbers = [int(name) for name in names]
+    return next((d for d in (-1, 1) if all(str(n + d) in known for n in numbers)), 0)
+
+
+def _other_ids(names: Sequence[str], data: Dataset, *, sure: bool = False) -> str | None:
+    """A column that tells points apart, in another way than their ids, and holds all `names`.
+
+    If `sure`, only one that looks like ids: by its name, as pandas' index, or counting rows from 1.
+    """
+    table, n_points = data.columns, len(data.ids)
+    if table is None:
+        return None
+    for column, cells in table.cells.items():
+        ids = [str(cell).strip() for cell in cells]
+        if len(set(ids)) < n_points or ids == data.ids or not set(names) <= set(ids):
+            continue
+        called = BETWEEN_WORDS.split(column)[-1].lower() in (*COUNTERS, *CODE_WORDS)
+        counts = ids == [str(row + 1) for row in range(n_points)]
+        if not sure or called or counts or column in table.index:
+            return column
+    return None
+
+
+def _remedy(names: Sequence[str], shifted: int, key: str, data: Dataset) -> str:
+    """What explains labelled ids that no point has, and what to do."""
+    other = _other_ids(names, data)
+    if other is not None:
+        return f"the ids look like names in column {other!r}: say --id {other!r}"
+    if shifted:
+        do = "add 1 to" if shifted > 0 else "subtract 1 from"
+        return f"the ids look shifted by one: {do} those in column {key!r}"
+    bare = {name.lstrip("0") for name in data.ids}
+    if all(name.lstrip("0") in bare for name in names):
+        return (
+            f"the ids look alike but for zeros in front: write them alike, column {key!r} as text"
+        )
+    return f"correct the ids in column {key!r}, or name another with --id"
 
 
 def _label_and_key(table: Table, options: ReadOptions) -> tuple[str, str | None]:
@@ -155,7 +222,7 @@ def id_column(
     key = None if label_table is None else _label_and_key(label_table, options)[1]
     if label_table is None or key is None or key not in table.cells:
         return None, ()
-    if key in (*table.index, *options.features):
+    if key in options.features:
         return None, ()
     cells = [str(cell).strip() for cell in table.cells[key]]
     if len(set(cells)) < len(cells) or any(map(is_missing, cells)):

@@ -1,16 +1,17 @@
 """read_dataset: what any kind of file that is understood holds.
 
     .csv .tsv (.gz)    a table: one column of labels, optionally one of ids, numeric features
-    .parquet           the same
+    .parquet .xlsx     the same; of Excel the first sheet
     .npz               arrays: features X, labels by name; or a sparse matrix: a graph
     .npy               features alone; labels come from a second file
     .h5ad              an AnnData object: labels in obs, scanpy's neighbour graph or X_pca or X
     .mtx               a graph (Matrix Market); labels come from a second file
     .edges             a graph, as a list of edges with ids; labels come from a second file. A .csv,
                        a .parquet or a folder of .parquet parts is one where the user says so
+    .graphml .gml      a graph; labels are an attribute of its nodes, or come from a second file
     .png .jpg ...      a picture: its pixels; labels come from a second file
 
-A second file with labels is a table, or a .npy array with one label per point.
+A second file with labels is a table, Excel or not, or a .npy array with one label per point.
 
 An empty cell, NA, NaN or -1 marks an unlabelled point. CONTRIBUTING.md says how a kind is added.
 """
@@ -28,7 +29,7 @@ from spinlearn.errors import InvalidInputError, needing
 from spinlearn.files.arrays import Arrays, read_npy, read_npz
 from spinlearn.graphs import PixelGrid
 from spinlearn.io.anndata_file import read_h5ad_data
-from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
+from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions, row_numbers
 from spinlearn.io.features import named, read_features
 from spinlearn.io.graph_file import is_edge_heading, is_sparse, read_graph_data, sparse_graph
 from spinlearn.io.names import (
@@ -37,14 +38,16 @@ from spinlearn.io.names import (
     chosen_columns,
     id_column,
     ids_of,
-    labels_elsewhere,
+    join_labels,
     one_array,
     own_labels,
     read_label_table,
     refuse_features,
     rows_are_features,
 )
+from spinlearn.io.networkx_file import NETWORKX, read_networkx_data
 from spinlearn.io.table import (
+    EXCEL_FILE,
     MissingColumnError,
     Table,
     check_names,
@@ -105,8 +108,9 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     beside = [name for name in names if name not in others] if options.for_labelling else []
     return Dataset(
         source=path,
-        ids=[str(k + 1) for k in range(n_rows)] if key is None else ids_of(table, key),
+        ids=row_numbers(n_rows) if key is None else ids_of(table, key),
         id_column=key if joined else None,
+        columns=table,
         labels=given,
         points=points,
         feature_names=used,
@@ -161,8 +165,9 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
             )
     return Dataset(
         source=path,
-        ids=[str(k + 1) for k in range(n_points)] if key is None else ids_of(table, key),
+        ids=row_numbers(n_points) if key is None else ids_of(table, key),
         id_column=key if joined else None,
+        columns=replace(table, cells=columns),
         labels=own_labels(Table(path=path, cells=arrays), options, n_points),
         points=points,
         graph=graph,
@@ -251,11 +256,13 @@ Reader = Callable[[Path, ReadOptions, Table | None], Dataset]
 READERS: dict[str, Reader] = {
     **dict.fromkeys(TEXT_KINDS, read_table_data),
     ".parquet": read_table_data,
+    EXCEL_FILE: read_table_data,
     ".npz": read_array_data,
     ".npy": read_array_data,
     ".h5ad": read_h5ad_data,
     ".mtx": read_graph_data,
     ".edges": read_graph_data,
+    **dict.fromkeys(NETWORKX, read_networkx_data),
     **dict.fromkeys(PICTURES, read_picture_data),
 }
 CHOICES = {"missing": ("error", "median", "drop"), "decimal": (".", ",")}
@@ -305,8 +312,9 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
             )
         seen.add(name)
     if labels_file is not None:
-        labels = labels_elsewhere(labels_file, label_table, data, options)
-        data = replace(data, labels=labels)
+        labels, joined = join_labels(labels_file, label_table, data, options)
+        data = replace(data, labels=labels, joined=joined)
+    data = replace(data, columns=None)
     check_names(labels_file or path, "the label", data.labels)
     if data.points is None:
         return data

@@ -263,13 +263,7 @@ class Result(Answer, Pictures):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote from model.npz or its folder, `path`; anything else is refused."""
-        file = Path(path)
-        if file.is_dir():
-            file = file / "model.npz"
-        if not file.is_file():
-            raise InvalidInputError(
-                f"{file} does not exist: give the folder that `spinlearn fit --out` made"
-            )
+        file = model_file(path)
         if file.suffix != ".npz":
             raise InvalidInputError(
                 f"{file} is not a result of `spinlearn fit`: give the folder that it made"
@@ -341,6 +335,18 @@ if Result.__doc__ and Answer.__doc__:
     _heading = "Parameters\n----------\n"
     _of_answer = inspect.cleandoc(Answer.__doc__).partition(_heading)[2].partition("\n\n")[0]
     Result.__doc__ = inspect.cleandoc(Result.__doc__).replace(_heading, f"{_heading}{_of_answer}\n")
+
+
+def model_file(path: str | os.PathLike[str]) -> Path:
+    """The model.npz of an answer, from itself or its folder."""
+    file = Path(path)
+    if file.is_dir():
+        file = file / "model.npz"
+    if not file.is_file():
+        raise InvalidInputError(
+            f"{file} does not exist: give the folder that `spinlearn fit --out` made"
+        )
+    return file
 
 
 def _check_names(file: Path, ids: list[str], classes: list[str]) -> None:

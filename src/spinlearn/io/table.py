@@ -1,4 +1,4 @@
-"""Tables of files: named columns of cells, from text (CSV, TSV, gzipped or not) or Parquet.
+"""Tables of files: named columns of cells, from text (CSV, TSV, gzipped or not), Parquet or Excel.
 
 The first block of a file tells whether it is text at all, so that a large file of another kind is
 refused at once. Quotes must close: one that does not would take the rest of the file into a cell.
@@ -17,6 +17,8 @@ import csv
 import gzip
 import io
 import re
+import warnings
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +34,8 @@ from spinlearn.errors import InvalidInputError, needing
 SNIFFED_BYTES = 1 << 16
 TABBED = (".tsv", ".tab", ".edges", ".txt")
 WIDE = ("utf-16", "utf16", "utf_16", "utf-32", "utf32", "utf_32")  # encodings
+EXCEL_FILE = ".xlsx"
+EXCEL_MISSING = ("#N/A", "")
 NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 COMMENTS = ("#", "%")
 # A first line that tells Excel the delimiter.
@@ -42,6 +46,7 @@ LONGEST_LINE = 1 << 27  # letters: a few bytes of gzip can stand for a line that
 LONGEST = 40  # letters of a cell in a message
 MOST_ROWS_UNASKED = 10**6  # no Parquet table is refused below
 ROWS_PER_BYTE = 64  # a row that says anything takes more, however well it is packed
+MOST_UNPACKED = 1 << 32  # bytes of an Excel file
 POWER = r"(?:[eE][-+]?[0-9]+)?"
 WITH_COMMA = re.compile(rf"\s*[-+]?(?:[0-9]+,[0-9]*|,[0-9]+){POWER}\s*")
 WITH_POINT = re.compile(
@@ -66,7 +71,7 @@ class Table:
 
     def place(self, row: int) -> str:
         """Where a row is, for messages."""
-        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+        return f"row {row}, counted from 0" if self.lines is None else f"line {self.lines[row]}"
 
 
 class MissingColumnError(InvalidInputError):
@@ -132,12 +137,14 @@ def read_table(
     others: Sequence[str] = (),
     encoding: str = "utf-8",
 ) -> Table:
-    """Read Parquet, or text with a heading, in which the `needed` columns are looked for first.
+    """Read Parquet, Excel, or text with a heading; the `needed` columns are looked for first.
 
     The default delimiter is that of the ending; the heading may show one of `others` instead.
     """
     if path.suffix.lower() == ".parquet":
         return _read_parquet(path, needed)
+    if path.suffix.lower() == EXCEL_FILE:
+        return _read_excel(path, needed)
     with _opened_text(path, encoding) as text:
         mark = _delimiter(path, delimiter, text, others)
         rows = _rows(path, text, mark)
@@ -349,6 +356,58 @@ def _read_parquet(path: Path, needed: Needed) -> Table:
         raise InvalidInputError(f"{path} cannot be read as Parquet: {error}") from error
     nameless = filter(NAMELESS.fullmatch, columns)
     return Table(path=path, cells=cells, index=frozenset([*index, *nameless]))
+
+
+def _read_excel(path: Path, needed: Needed) -> Table:
+    """The first sheet; formulas count as what they last gave."""
+    check_magic(path, b"PK", "workbook (.xlsx)")
+    with needing(
+        "Excel files need openpyxl, which is not installed: pip install 'spinlearn[xlsx]'"
+    ):
+        from openpyxl import load_workbook
+    most = max(MOST_ROWS_UNASKED, ROWS_PER_BYTE * path.stat().st_size)
+    rows: list[Sequence[Any]] = []
+    numbers: list[int] = []  # of the rows, as Excel shows them
+    try:
+        with zipfile.ZipFile(path) as parts:
+            claimed = sum(part.file_size for part in parts.infolist())
+        if claimed > MOST_UNPACKED:  # before anything is unpacked
+            raise ValueError(f"it claims {claimed >> 20} MB unpacked")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles, which say nothing here
+            book = load_workbook(path, read_only=True, data_only=True)
+            try:
+                for number, row in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
+                    most -= len(row)
+                    if most < 0:  # a single cell can stand far below and far to the right
+                        raise ValueError("its cells stand too far apart")
+                    cells = [None if cell in EXCEL_MISSING else cell for cell in row]
+                    if any(cell is not None for cell in cells):
+                        rows.append(cells)
+                        numbers.append(number)
+            finally:
+                book.close()
+    except Exception as error:  # openpyxl, the archive and the XML inside fail in many ways
+        raise InvalidInputError(
+            f"{path} cannot be read as an Excel table ({type(error).__name__}: {error}): save it "
+            "again, or as CSV"
+        ) from error
+    if not rows:
+        raise InvalidInputError(f"{path} is empty: give a table with a heading and rows")
+    heading = ["" if name is None else str(name).strip() for name in rows.pop(0)]
+    del numbers[0]
+    width = max(map(len, [heading, *rows]))
+    heading += [""] * (width - len(heading))
+    columns = [[row[k] if k < len(row) else None for row in rows] for k in range(width)]
+    kept = [k for k in range(width) if heading[k] or any(cell is not None for cell in columns[k])]
+    names = [heading[k] for k in kept]
+    check_columns(path, names, needed(names))
+    return Table(
+        path=path,
+        cells={heading[k]: columns[k] for k in kept},
+        index=frozenset(filter(NAMELESS.fullmatch, names)),
+        lines=numbers,
+    )
 
 
 def import_parquet() -> Any:

@@ -31,6 +31,7 @@ import os
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import RawIOBase
 from pathlib import Path
@@ -43,7 +44,7 @@ from spinlearn.answers.labels import RESERVED, clean_labels
 from spinlearn.answers.proposal import REJECT, Word
 from spinlearn.answers.table import safe_name
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.dataset import Dataset
+from spinlearn.io.dataset import Dataset, row_numbers
 
 NAME = "log.jsonl"
 MAGIC, VERSION = "spinlearn labelling", 1
@@ -259,6 +260,20 @@ def fingerprint(data: Dataset) -> str:
     for values in arrays:
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()
+
+
+def as_begun(folder: Path, data: Dataset) -> Dataset:
+    """The data, with rows numbered from 1 where a labelling in this folder has begun so.
+
+    Rows without ids were once; the log goes on to name points in that way.
+    """
+    path = folder / NAME
+    if data.ids != row_numbers(len(data.ids)) or not path.is_file():
+        return data
+    before = replace(data, ids=[str(row + 1) for row in range(len(data.ids))])
+    first = read_log(path)[0]
+    same = first is not None and first.get("fingerprint") == fingerprint(before)
+    return before if same else data
 
 
 def now() -> str:

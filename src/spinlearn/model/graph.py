@@ -27,6 +27,10 @@ from spinlearn.model.arrays import (
 BALL = 20_000  # nodes; with ten neighbours and ten states their messages take 10 MB
 
 
+class AsymmetricError(InvalidInputError):
+    """A matrix is no graph, because it is not symmetric; it may be something else."""
+
+
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Graph:
     """A weighted graph without directions: which points are similar, and how much.
@@ -176,7 +180,7 @@ class Graph:
         mirror = cls(n_nodes, pairs[lower], values[lower], duplicates="sum")
         same_places = np.array_equal(graph.edges, mirror.edges)
         if not (same_places and np.allclose(graph.weights, mirror.weights, rtol=1e-9, atol=0)):
-            raise InvalidInputError(
+            raise AsymmetricError(
                 "the graph matrix is not symmetric, but couplings are mutual: "
                 "pass (W + W.T) / 2, W.maximum(W.T) or W.minimum(W.T)"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.io.anndata_file import neighbour_graph, overlooked_graph, representation
 from spinlearn.model.protocols import Seed, seed_sequence
 
+KEY = "spinlearn"
+
 
 def annotate(
     adata: Any,
@@ -26,7 +29,7 @@ def annotate(
     neighbors_key: str | None = None,
     use_rep: str | None = None,
     unlabelled: str | Sequence[str] = (),
-    key_added: str = "spinlearn",
+    key_added: str = KEY,
     random_state: Seed = 0,
     **settings: Any,
 ) -> Any:
@@ -97,13 +100,7 @@ def annotate(
         raise InvalidInputError(
             f"adata.obs has no column {labels!r}: it has {', '.join(map(str, adata.obs.columns))}"
         )
-    kept = adata.uns.get(key_added, {})  # what another tool keeps is not written over
-    own = hasattr(kept, "keys") and {"engine", "tau"} <= set(kept.keys())
-    if key_added in adata.uns and not own:
-        raise InvalidInputError(
-            f"adata.uns[{key_added!r}] holds something else, and key_added={key_added!r} would "
-            "write over it: choose another key_added"
-        )
+    _check_key(adata, key_added)
     no_label = [unlabelled] if isinstance(unlabelled, str) else [str(v) for v in unlabelled]
     y = clean_labels(list(adata.obs[labels]), no_label, f"obs[{labels!r}]")
     if all(v is not None for v in y):
@@ -128,6 +125,47 @@ def annotate(
     _tell_genes(adata, classifier)
     _write(adata, classifier, key_added, {"labels": labels, "graph": source, **settings})
     return classifier
+
+
+def _check_key(adata: Any, key: str) -> None:
+    """Refuse to write over what another tool keeps."""
+    kept = adata.uns.get(key, {})
+    if key in adata.uns and not (hasattr(kept, "keys") and {"engine", "tau"} <= set(kept.keys())):
+        raise InvalidInputError(
+            f"adata.uns[{key!r}] holds something else, and key_added={key!r} would write over it: "
+            "choose another key_added, or remove that"
+        )
+
+
+def check_h5ad(data: Path, n_points: int | None = None) -> None:
+    """Refuse a file to which `write_h5ad` could not add an answer about `n_points`."""
+    if data.suffix.lower() != ".h5ad":
+        raise InvalidInputError(f"--write-h5ad adds the answer to an .h5ad file, not to {data}")
+    if n_points is None:
+        return
+    adata = _read(data)
+    if adata.n_obs != n_points:
+        raise InvalidInputError(
+            f"{data} holds {adata.n_obs} cells, of which {n_points} are classified, and "
+            "--write-h5ad writes all: leave out --missing drop, or --write-h5ad"
+        )
+    _check_key(adata, KEY)
+
+
+def write_h5ad(path: Path, data: Path, fitted: Any, labels: str | None) -> None:
+    """Write the AnnData file `data` with the answer of a classifier, as `annotate` leaves it."""
+    adata = _read(data)
+    _tell_genes(adata, fitted)
+    _write(adata, fitted, KEY, {"labels": labels})
+    adata.write_h5ad(path)
+
+
+def _read(data: Path) -> Any:
+    import anndata
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # names that repeat were told in a note
+        return anndata.read_h5ad(data)
 
 
 @dataclass(frozen=True, slots=True)

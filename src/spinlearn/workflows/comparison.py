@@ -15,9 +15,9 @@ from spinlearn.classifier import PottsClassifier
 from spinlearn.default import METHODS
 from spinlearn.energies import energy_name, make_energy
 from spinlearn.errors import InvalidInputError, needing
-from spinlearn.graphs import as_graph, make_builder
-from spinlearn.graphs.points import checked_points
-from spinlearn.inputs import is_graph
+from spinlearn.graphs import make_builder
+from spinlearn.graphs.points import checked_features
+from spinlearn.inputs import given_graph
 from spinlearn.minimizers import minimize
 from spinlearn.model.arrays import IntArray
 from spinlearn.model.graph import Graph
@@ -104,7 +104,9 @@ def compare(
     """
     with needing("compare returns a pandas table, and pandas is not installed: pip install pandas"):
         import pandas as pd
-    shared = as_graph(X) if is_graph(X) else make_builder(graph).build(checked_points(X))
+    shared = given_graph(X, graph, graph)
+    if shared is None:
+        shared = make_builder(graph).build(checked_features(X))
     code = parse_labels(y, shared.n_nodes)
     energies = list(energy) if isinstance(energy, (list, tuple)) else [energy]
     if not energies:

@@ -38,6 +38,7 @@ from spinlearn.errors import (
 from spinlearn.graphs import describe, make_builder
 from spinlearn.inputs import TrainingGraph
 from spinlearn.io.dataset import Dataset, prepared
+from spinlearn.io.record import plain
 from spinlearn.io.result import Result
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
@@ -155,10 +156,10 @@ class Fitting:
             "version": __version__,
             # A name is bytes, which need not be text.
             "data": data.source.name.encode("utf-8", "backslashreplace").decode("utf-8"),
-            "options": _plain(self.settings),
+            "options": plain(self.settings),
             "seconds": round(perf_counter() - began, 3),
             "warnings": messages,
-            "diagnostics": _plain(dict(averages.diagnostics)),
+            "diagnostics": plain(dict(averages.diagnostics)),
         }
         result = Result.of(classifier, data.ids, layout=layout, settings=record)
         return result, messages
@@ -194,22 +195,6 @@ def _messages(
             "(--engine auto:tol=0.03), or ask for higher temperatures"
         )
     return messages
-
-
-def _plain(values: Any) -> Any:
-    """Settings and diagnostics as JSON can hold them; long arrays are left out."""
-    if isinstance(values, dict):
-        plain = {str(k): _plain(v) for k, v in values.items()}
-        return {k: v for k, v in plain.items() if v is not None}
-    if isinstance(values, (list, tuple)):
-        return [_plain(v) for v in values]
-    if isinstance(values, np.ndarray):
-        return values.tolist() if values.size <= 64 and values.dtype.kind in "biuf" else None
-    if isinstance(values, np.generic):
-        return values.item()
-    if isinstance(values, (str, int, float, bool)) or values is None:
-        return values
-    return str(values)
 
 
 # Settings of the fit that do not hold for the answer after a decision: what they led to is in the
