@@ -64,6 +64,7 @@ from spinlearn.model.parallel import SentOnce, each
 from spinlearn.model.phases import COARSE_SIZE, temperature_grid
 from spinlearn.model.potts import PottsModel
 
+LEAST_LAW = 1e-200
 MAX_OPERATIONS = 1e7  # of the junction tree for one temperature: about 0.1 s
 
 
@@ -99,7 +100,7 @@ def cavity_laws(model: PottsModel, marginals: FloatArray, temperature: float) ->
     for one, other in (model.graph.edges.T, model.graph.edges.T[::-1]):
         judged = held[one]
         i, j, w = one[judged], other[judged], unlike[judged]
-        law = marginals[j].copy()
+        law = np.maximum(marginals[j], LEAST_LAW, dtype=np.float64)  # what a pull may leave over
         free = np.flatnonzero(~held[j])
         law[free, model.clamped[i[free]]] *= w[free]
         law /= law.sum(axis=1, keepdims=True)
