@@ -149,7 +149,8 @@ def labelled(points, name):
     ["", "[]", "nonsense", "{}", '{"do": "label"}', labelled([1e9], "x"), labelled(["0"], "x"),
      labelled([-1], "x"), labelled([True], "x"), labelled([0], 7), labelled([0], "new:1"),
      labelled([0], "=cmd|calc"), '{"do": "__class__"}', '{"do": "redo"}', "[" * 100_000,
-     '{"do": "rename", "class": "nobody", "to": "x"}', '{"do": "show", "id": "../../etc/passwd"}'],
+     '{"do": "rename", "class": "nobody", "to": "x"}', '{"do": "show", "id": "../../etc/passwd"}',
+     *(f'{{"do": "show", "point": {bad}}}' for bad in ("60", "-1", "null", '"3"', "true", "[3]"))],
 )  # fmt: skip
 def test_nonsense_is_refused_with_a_reason(labelling, text):
     before = len(labelling.session.log.entries)
