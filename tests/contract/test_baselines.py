@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from spinlearn import KNN, Graph, MutualKNN
 from spinlearn.baselines import BASELINES
-from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
+from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.graphs import Radius
 from spinlearn.linear import weight_matrix
 from tests.unit.test_estimator_bad_input import (
@@ -177,13 +177,6 @@ def test_bad_points_graphs_and_builders_are_refused(base, points, settings, mess
 def test_bad_labels_are_refused(y, message):
     with pytest.raises(InvalidInputError, match=message):
         make(ONE).fit(X, y)
-
-
-def test_contradictory_labels_are_reported():
-    points = X.copy()
-    points[SIZE] = points[0]
-    with pytest.warns(LabelWarning, match="points 0 and 8 are identical but labelled a and b"):
-        make(ONE).fit(points, TEXT)
 
 
 def test_bad_unseen_points_are_refused():

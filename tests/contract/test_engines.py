@@ -19,7 +19,7 @@ ONE_TEMPERATURE = ("metropolis", "swendsen_wang")
 
 
 # What the approximate engines may be off by on the small loopy model below; they are measured where
-# it matters in tests/property, and are exact on its tree.
+# it matters in tests/property, where they are exact on trees.
 APPROXIMATION = 0.2
 
 

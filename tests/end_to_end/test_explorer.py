@@ -193,14 +193,18 @@ def test_input_in_a_burst_is_painted_once_as_it_stands_in_the_end(page, blocks):
     assert text(page, "#selection h2") == "Calls at T = ∞"
 
 
-def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
+def test_the_tip_tells_the_call_and_a_click_the_profile_and_the_neighbours(page, blocks):
     content = blocks.content
     row = content.answer.row
     point = int(np.flatnonzero(content.answer.profile.status[row] == 1)[10])
-    over_point(page, point).click().perform()
-    assert text(page, "#point-id") == content.ids[point]
     table = blocks.table(row)
     line = dict(zip(table.columns, table.rows[point], strict=True))
+    over_point(page, point).perform()
+    until(lambda: page.find_element("id", "tip").is_displayed())
+    said = f"{line['call']} · {line['status']} · confidence {float(line['confidence']):.2f}"
+    assert text(page, "#tip") == f"{content.ids[point]}\n{said}"
+    over_point(page, point).click().perform()
+    assert text(page, "#point-id") == content.ids[point]
     assert text(page, "#point-outcome") == line["call"]
     assert text(page, "#point-status") == line["status"] == "confident"
     here = content.answer.profile.temperatures[row]
@@ -297,17 +301,13 @@ def test_confidence_is_the_second_colouring(page, blocks):
     assert light[-1] > light[0] + 20
 
 
-def test_the_tip_tells_call_status_and_confidence(page, blocks):
-    point, row = 100, blocks.content.answer.row
-    over_point(page, point).perform()
-    name, call, status, sure = blocks.table(row).rows[point][:4]
-    until(lambda: page.find_element("id", "tip").is_displayed())
-    said = f"{name}\n{call} · {status} · confidence {float(sure):.2f}"
-    assert text(page, "#tip") == said
-
-
-def test_calls_come_before_the_curves(page, blocks):
+def test_calls_come_before_the_curves_and_every_temperature_shows_its_phase(page, blocks):
     content = blocks.content
+    found = phases(content.answer.equilibrium).phases
+    assert len(set(found)) > 1
+    for row, phase in enumerate(found):
+        page.execute_script(SET_ROW, row)
+        assert text(page, "#phase-now") == phase.value
     cards = page.find_elements("css selector", "aside > .card")
     assert [c.get_attribute("id") for c in cards] == ["selection", "overview"]
     assert cards[0].location["y"] < cards[1].location["y"]
@@ -417,14 +417,6 @@ def test_the_top_says_how_far_to_trust_the_answer(driver, blocks, tmp_path):
     show(driver, write_explorer(tmp_path / "cut.html", cut))
     assert "T = 0: this is the minimum cut" in text(driver, "#notice")
     assert "Exact by junction_tree" in text(driver, "#notice")
-
-
-def test_every_temperature_shows_its_phase(page, blocks):
-    found = phases(blocks.content.answer.equilibrium).phases
-    assert len(set(found)) > 1
-    for row, phase in enumerate(found):
-        page.execute_script(SET_ROW, row)
-        assert text(page, "#phase-now") == phase.value
 
 
 def test_the_keyboard_is_not_thrown_out_of_the_panel(page, blocks):

@@ -272,20 +272,23 @@ def test_strokes_paint_a_picture(driver, tmp_path):
     assert np.mean(right) > 0.97
 
 
-def test_hostile_names_are_shown_as_text(driver, tmp_path):
+def test_hostile_names_are_text_on_the_page_in_the_log_and_in_the_table(driver, tmp_path):
     X, _ = blobs()
-    ids = [HOSTILE, *(f"p{k}" for k in range(59))]
+    ids = [HOSTILE, *(f"p{k}" for k in range(58)), "=HYPERLINK(1)"]
     with served(tmp_path, X, ids=ids) as under_way:
         page = Page(driver, under_way.address).settled("clusters")
         page.label(HOSTILE, 0)
         page.reads("look-id", HOSTILE)
-        page.label("<b>y</b>", 30)
+        page.label("<b>y</b>", 59)
         page.settled()
         shown = [row.text for row in driver.find_elements("css selector", ".class-row .name")]
         assert shown == sorted([HOSTILE, "<b>y</b>"])
         assert page.ask("window.hacked") is None
         assert page.ask("document.querySelectorAll('#labelling img').length") == 0
         page.quiet()
+    lines = (tmp_path / "labels" / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["class"] for line in lines[1:]] == [HOSTILE, "<b>y</b>"]
+    assert "\n'=HYPERLINK(1),<b>y</b>\n" in (tmp_path / "labels" / "given.csv").read_text()
 
 
 def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):

@@ -78,7 +78,9 @@ def test_a_run_that_is_refused_clears_nothing(table):
         assert part.exists()
 
 
-@pytest.mark.parametrize("name", ["circle", os.fsdecode(b"\xff")], ids=["circle", "letters"])
+@pytest.mark.parametrize(
+    "name", ["circle", "circle/out", os.fsdecode(b"\xff")], ids=["circle", "inside", "letters"]
+)
 def test_a_folder_that_cannot_be_is_refused_before_anything_is_read(table, name):
     (table / "circle").symlink_to("circle")
     (table / "data.csv").unlink()

@@ -148,8 +148,3 @@ def test_what_counts_as_a_label_and_how_far_it_reaches(fields, edges, clamped, h
     graph = Graph(len(fields), np.array(edges, dtype=int).reshape(-1, 2))
     model = PottsModel(graph, fields.shape[1], clamped=np.array(clamped), fields=fields)
     assert [np.flatnonzero(points).tolist() for points in label_reach(model, 2)] == [holders, reach]
-
-
-def test_a_link_of_no_weight_carries_no_label():
-    model = PottsModel(Graph(2, [(0, 1)], [0.0]), 2, clamped=np.array([0, FREE]))
-    assert label_reach(model, 2)[1].tolist() == [True, False]

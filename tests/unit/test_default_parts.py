@@ -31,9 +31,11 @@ def method_chosen(**settings) -> str | None:
     return next((text for text in map(str, model.choices_) if text.startswith("method")), None)
 
 
-def test_the_papers_method_is_weighed_on_a_lattice_unless_another_is_named():
+def test_the_papers_method_is_weighed_on_a_lattice_and_where_null_models_are_beyond_an_engine():
     assert method_chosen() is not None
-    assert method_chosen(method="messages") is None
+    assert method_chosen(method="messages") is None  # another is named
+    assert "cannot treat a null model" in method_chosen(engine="junction_tree")
+    assert method_chosen(engine="junction_tree", method="paper") is None
 
 
 @pytest.mark.parametrize(("nats", "paper"), [(2.0, True), (-2.9, True), (-3.1, False)])
@@ -43,11 +45,6 @@ def test_the_paper_is_left_once_labels_say_three_nats_against_it(nats, paper, mo
     monkeypatch.setattr(plan, "learnt", lambda *a, **k: known.append(learnt(*a, **k)) or known[-1])
     monkeypatch.setattr(plan, "paper_evidence", lambda *_: known[-1].log_evidence + nats)
     assert method_chosen().startswith("method: paper" if paper else "method: messages")
-
-
-def test_an_engine_without_null_models_means_the_paper_unless_a_method_is_named():
-    assert "cannot treat a null model" in method_chosen(engine="junction_tree")
-    assert method_chosen(engine="junction_tree", method="paper") is None
 
 
 def test_a_sample_takes_as_many_labels_of_each_class():

@@ -4,7 +4,6 @@ from functools import partial
 from itertools import combinations, repeat
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from spinlearn.engines.exact import order as elimination_order
@@ -12,29 +11,27 @@ from spinlearn.engines.exact.order import BucketTree, bucket_tree
 from spinlearn.errors import StoppedError
 from tests.conftest import grid_graph
 
-Edges = npt.NDArray[np.int32]
+
+def as_edges(pairs):
+    return np.array(list(pairs), dtype=np.int32).reshape(-1, 2)
 
 
-def as_edges(pairs: object) -> Edges:
-    return np.array(list(pairs), dtype=np.int32).reshape(-1, 2)  # type: ignore[call-overload]
-
-
-def random_edges(n: int, share: float, seed: int) -> Edges:
+def random_edges(n: int, share: float, seed: int):
     rng = np.random.default_rng(seed)
     return as_edges(pair for pair in combinations(range(n), 2) if rng.random() < share)
 
 
-def tree_of(n: int, edges: Edges, max_width: int = 30) -> BucketTree:
+def tree_of(n: int, edges, max_width: int = 30) -> BucketTree:
     tree = bucket_tree(n, edges, 2, max_width)
     assert tree is not None
     return tree
 
 
-def adjacent(n: int, edges: Edges) -> list[set[int]]:
+def adjacent(n: int, edges) -> list[set[int]]:
     return [set(edges[(edges == v).any(axis=1)].ravel().tolist()) - {v} for v in range(n)]
 
 
-def assert_lawful(tree: BucketTree, n: int, edges: Edges) -> None:
+def assert_lawful(tree: BucketTree, n: int, edges) -> None:
     order = tree.order.tolist()
     assert sorted(order) == list(range(n))
     assert len(tree.separators) == n
@@ -86,7 +83,7 @@ TRIANGLES = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]
     ],
     ids=["tree", "cycle", "complete", "parts", "no edges", "nothing"],
 )
-def test_known_widths(n: int, edges: Edges, width: int, roots: int) -> None:
+def test_known_widths(n: int, edges, width: int, roots: int) -> None:
     tree = tree_of(n, edges)
     assert tree.width == width
     assert sum(not separator for separator in tree.separators) == roots

@@ -153,6 +153,8 @@ def test_all_points_labelled(classes):
 def test_contradictory_labels_on_identical_points_are_kept_with_a_warning():
     points = X.copy()
     points[SIZE] = points[0]
+    with pytest.warns(LabelWarning, match="points 0 and 8 are identical but labelled a and b"):
+        LocalGlobalConsistency().fit(points, TEXT)
     with pytest.warns(LabelWarning, match="points 0 and 8 are identical but.*label_noise"):
         model = fit(points, TEXT)
     assert model.names_[[0, SIZE]].tolist() == ["a", "b"]

@@ -81,11 +81,6 @@ def test_from_sparse_adds_stored_duplicates_and_ignores_stored_zeros():
     assert (graph.edges.tolist(), graph.weights.tolist()) == ([[0, 1]], [3.0])
 
 
-def test_from_sparse_refuses_what_is_not_square():
-    with pytest.raises(InvalidInputError, match=r"square.*MutualKNN"):
-        Graph.from_sparse(np.ones((2, 3)))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

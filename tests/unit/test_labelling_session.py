@@ -134,25 +134,6 @@ def test_a_group_that_is_no_class_is_not_proposed_again(tmp_path):
         assert again.wait().answer.names.tolist() == after.names.tolist()
 
 
-def test_points_are_found_and_put_on_display(tmp_path):
-    with opened(tmp_path) as found:
-        found.wait()
-        heard(found, lambda m: m["kind"] == "advice" and m.get("version") == 0)
-        hidden = next(k for k in range(59, 0, -1) if k not in found.display.rows)
-        (match,) = [m for m in found.find(f"point{hidden}") if m["point"] == hidden]
-        assert match["id"] == f"Point{hidden}"
-        assert match["call"] == found.shown.answer.names[hidden]
-        before = json.loads(found.payload)
-        assert found.act({"do": "show", "point": hidden}, "ada") == {"do": "show", "point": hidden}
-        after = json.loads(found.payload)
-        assert hidden in found.display.rows
-        assert after["nShown"] > before["nShown"]
-        assert after["edition"] > before["edition"]
-        for wrong in (60, -1, None, "3", True, [3]):
-            with pytest.raises(InvalidInputError):
-                found.act({"do": "show", "point": wrong}, "ada")
-
-
 def test_an_id_comes_before_those_that_begin_with_it_before_those_that_hold_it():
     ids = ["xa1", "a12", "b", "a1", "a13", *(f"za1{k}" for k in range(30))]
     assert find_rows(ids, " A1 ")[:5] == [3, 1, 4, 0, 5]

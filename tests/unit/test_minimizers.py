@@ -142,8 +142,14 @@ def test_refusals_name_the_cause_and_the_remedy():
         minimum_cut(PottsModel(TRIANGLE, 3))
     with pytest.raises(UnsupportedModelError, match=r"V\(a,a\)"):
         alpha_beta_swap(PottsModel(TRIANGLE, 3, pair_cost=np.eye(3)))
-    for method, effort in ((annealing, {"n_sweeps": 0}), (class_annealing, {"n_runs": 0})):
-        with pytest.raises(InvalidInputError, match="at least 1"):
+    for method, effort, said in (
+        (annealing, {"n_sweeps": 0}, "at least 1"),
+        (class_annealing, {"n_runs": 0}, "at least 1"),
+        (multilevel, {"n_sweeps": 0}, "at least 1"),
+        (multilevel, {"resolutions": ()}, "positive numbers"),
+        (multilevel, {"resolutions": (1.0, -2.0)}, "positive numbers"),
+    ):
+        with pytest.raises(InvalidInputError, match=said):
             method(repelling, **effort)
     with pytest.raises(InvalidInputError, match=r"'simplex' is unknown.*'min_cut'"):
         minimize(repelling, "simplex")

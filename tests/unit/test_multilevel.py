@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spinlearn.engines import Enumeration
-from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.errors import UnsupportedModelError
 from spinlearn.graphs import KNN
 from spinlearn.minimizers import MINIMIZERS, class_annealing, minimize, multilevel
 from spinlearn.minimizers.multilevel import contracted, masses, modules
@@ -243,12 +243,3 @@ def test_which_models_are_taken():
         with pytest.raises(UnsupportedModelError, match="modules cannot"):
             multilevel(model)
         assert minimize(model, seed=0).method == "class_annealing"
-
-
-def test_bad_settings_are_refused():
-    model = modularity(Graph(2, [(0, 1)]), [FREE, FREE], 2)
-    with pytest.raises(InvalidInputError, match="at least 1"):
-        multilevel(model, n_sweeps=0)
-    for bad in ((), (1.0, -2.0)):
-        with pytest.raises(InvalidInputError, match="positive numbers"):
-            multilevel(model, resolutions=bad)

@@ -75,22 +75,13 @@ def test_figure_2_semi_supervised():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < 4e9
 
 
-THREE_GRID = np.round(np.linspace(0.0, 1.4, 15), 2)
-
-
-@pytest.fixture(scope="module")
-def third_hidden():
-    """The three-class set with ten labels of the lower two classes."""
-    toy = three_waves()
+def test_the_third_class_is_found_though_nobody_labelled_it():
+    """With ten labels of the lower two classes; one minimum cut gives it away."""
+    toy, grid = three_waves(), np.round(np.linspace(0.0, 1.4, 15), 2)
     labels = toy.draw_labels(10, classes=[0, 1], seed=1)
-    run = JunctionTree().run(MinCut()(toy.graph(), labels, 2), THREE_GRID)
-    return toy, run, profile(run, small_groups="new")
-
-
-def test_the_third_class_is_found_though_nobody_labelled_it(third_hidden):
-    toy, run, found = third_hidden
-    third = toy.truth == 2
-    for k in np.flatnonzero((THREE_GRID > 0.05) & (THREE_GRID < 0.45)):
+    run = JunctionTree().run(MinCut()(toy.graph(), labels, 2), grid)
+    found, third = profile(run, small_groups="new"), toy.truth == 2
+    for k in np.flatnonzero((grid > 0.05) & (grid < 0.45)):
         decision = found.numbered_from(k).decision(k)
         largest = decision.new_classes()[1]
         assert np.mean(third[largest]) > 0.98
@@ -101,14 +92,10 @@ def test_the_third_class_is_found_though_nobody_labelled_it(third_hidden):
         u, v = toy.graph().edges.T
         contact = third[u] != third[v]
         assert run.edge_agreement[k, contact].max() < 0.7
-
-
-def test_rules_find_the_third_class_and_one_minimum_cut_gives_it_away(third_hidden):
-    toy, run, found = third_hidden
     for rule in ("auto", "paper"):
         row = found.nearest_row(answer_temperature(found, rule))
         assert misclassified(found.decision(row), toy.truth).sum() <= 10
-    assert np.sum(minimize(run.model).labels != toy.truth) >= np.sum(toy.truth == 2)
+    assert np.sum(minimize(run.model).labels != toy.truth) >= third.sum()
 
 
 def test_without_labels_the_three_classes_are_one_cluster():
