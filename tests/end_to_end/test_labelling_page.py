@@ -65,7 +65,7 @@ def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):
         shown = page.ask(f"{NAME}.data && window.spinlearnExplorer.labelsCsv()")
         page.quiet()
     assert "the answer is in digits-labels/answer" in said[0]
-    assert {int(r["id"]) - 1: r["label"] for r in read_rows(
+    assert {int(r["id"]): r["label"] for r in read_rows(
         tmp_path / "digits-labels" / "given.csv")} == given  # fmt: skip
     fitted = spinlearn(
         "fit", "digits.csv", "--labels-file", "digits-labels/given.csv", "--labels", "label",
