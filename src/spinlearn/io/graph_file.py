@@ -81,7 +81,7 @@ def check_node_count(path: Path, n_nodes: int, n_edges: int) -> None:
     """Refuse a size that a few bytes can claim and no memory can hold."""
     if n_nodes > MANY_NODES and n_nodes > NODES_PER_EDGE * n_edges:
         raise InvalidInputError(
-            f"{path} claims {n_nodes} nodes (or features) but {n_edges} edges (or values), so that "
+            f"{path} claims {n_nodes} nodes but {n_edges} edges (or features but values), so that "
             "nearly all stand alone: keep the others"
         )
 
