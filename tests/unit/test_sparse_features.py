@@ -173,6 +173,19 @@ def test_a_file_with_a_matrix_that_is_not_square_holds_features(tmp_path, kind):
     np.testing.assert_array_equal(result.calls, expected.transduction_)
 
 
+def test_a_large_sparse_matrix_of_an_h5ad_stays_sparse(tmp_path, monkeypatch):
+    anndata = pytest.importorskip("anndata")
+    held = anndata.AnnData(sparse.csr_matrix(X.astype(float)))
+    held.obs["topic"] = np.where(Y < 0, "", Y.astype(str))
+    held.write_h5ad(tmp_path / "texts.h5ad")
+    dense = read_dataset(tmp_path / "texts.h5ad", ReadOptions(labels="topic"))
+    monkeypatch.setattr("spinlearn.io.anndata_file.MOST_WRITTEN", 1000)
+    data = read_dataset(tmp_path / "texts.h5ad", ReadOptions(labels="topic"))
+    assert "too large to be written out" in data.notes[-1]
+    np.testing.assert_array_equal(data.points.toarray(), dense.points)
+    assert Fitting(data, {}).points.shape == X.shape
+
+
 def test_what_sparse_files_cannot_do_is_said(tmp_path):
     file, labels = tmp_path / "texts.npz", tmp_path / "labels.npy"
     sparse.save_npz(file, X)
