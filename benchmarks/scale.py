@@ -84,7 +84,7 @@ def measure(X: np.ndarray, labels: np.ndarray, truth: np.ndarray | None) -> None
         classifier.fit(graph, labels)
     with TemporaryDirectory() as folder:
         with step("folder and page"):
-            names = [str(i + 1) for i in range(len(X))]
+            names = [str(i) for i in range(len(X))]
             layout = X[:, :2].astype(np.float64)
             files = write_answer(Path(folder), Result.of(classifier, names, layout=layout))
         sizes = {path.name: path.stat().st_size / 1e6 for path in files}

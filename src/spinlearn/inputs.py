@@ -222,9 +222,8 @@ def _as_neighbour_lists(X: Any) -> str | None:
     alike = counts[0] == counts[-1] == counts.max() and counts.min() == counts[0]
     if not alike or values.min() < 0 or np.ptp(values) == 0 or np.any(X.diagonal()):
         return None
-    if np.any(
-        np.diff(values.reshape(len(counts), -1), axis=1) < 0
-    ):  # they are listed nearest first
+    steps = np.diff(values.reshape(len(counts), -1), axis=1)
+    if np.any(steps < 0):  # such lists begin with the nearest
         return None
     return (
         f"X is sparse, square and not symmetric, with {counts[0]} rising values in every row, as "
@@ -238,7 +237,7 @@ def _as_neighbour_lists(X: Any) -> str | None:
 def _warn_of_empty(points: Any) -> None:
     """Say which sparse points have no feature, if there are any."""
     empty = np.flatnonzero(abs(points).sum(axis=1) == 0)
-    if len(empty):
+    if 0 < len(empty) < points.shape[0]:
         warnings.warn(
             f"{len(empty)} rows of X are empty, the first of them row {empty[0]}: nothing says "
             "which points they resemble, and they are nearest to each other; drop them",

@@ -47,6 +47,7 @@ def test_an_undamaged_file_is_accepted(seeds, kind):
         (2, "Traceback\nspinlearn: bad\n", "not one clear line"),
         (2, "", "not one clear line"),
         (0, "RuntimeWarning: overflow\n", "words on stderr"),
+        (0, "spinlearn: the classes 'a' and 'A' are the same but for case\n", None),
         (2, "spinlearn: data.csv is empty: fill it\n", None),
     ],
 )

@@ -133,7 +133,10 @@ def _wrong_words(done: subprocess.CompletedProcess[str]) -> str | None:
     """Why an exit is not a clear one."""
     lines = done.stderr.strip().splitlines()
     if done.returncode == 0:
-        return f"words on stderr: {done.stderr[:300]}" if lines else None
+        # Questions about names of classes are lines of their own there.
+        asked = ("spinlearn: the class", "spinlearn: a class is named")
+        others = [line for line in lines if not line.startswith(asked)]
+        return f"words on stderr: {done.stderr[:300]}" if others else None
     if done.returncode != BAD_INPUT:
         return f"exit code {done.returncode}: {done.stderr[-300:]}"
     if len(lines) != 1 or not lines[0].startswith("spinlearn: "):

@@ -5,12 +5,17 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.io import mmwrite
 from sklearn.neighbors import kneighbors_graph
 
 from spinlearn import KNN, PottsClassifier
 from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.graphs.points import Reduction
 from spinlearn.inputs import read_graph
+from spinlearn.io.dataset import ReadOptions
+from spinlearn.io.reading import read_dataset
+from spinlearn.labelling.thumbnails import Thumbnails
+from spinlearn.workflows.fitting import Fitting
 
 TOPICS, WORDS = 3, 400
 
@@ -113,7 +118,7 @@ def test_empty_rows_are_named_and_answered():
     assert np.all(np.isfinite(model.predict_proba(sparse.csr_array((1, WORDS)))))
 
 
-# -- a square matrix ------------------------------------------------------------------
+# -- a square matrix ------------------------------------------------------------------------------
 
 
 class Asker:
@@ -143,3 +148,53 @@ def test_distances_to_neighbours_are_no_graph():
     similar = lists.copy()
     similar.data = np.exp(-((similar.data / similar.data.mean()) ** 2))
     PottsClassifier().fit(similar.maximum(similar.T), np.where(np.arange(40) < 9, 1, -1))
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csr.npz", "csc.npz", "coo.npz", "mtx"])
+def test_a_file_with_a_matrix_that_is_not_square_holds_features(tmp_path, kind):
+    file, labels = tmp_path / f"texts.{kind}", tmp_path / "labels.npy"
+    if kind == "mtx":
+        mmwrite(file, X)
+    else:
+        sparse.save_npz(file, X.asformat(kind[:3]))
+    np.save(labels, Y)
+    data = read_dataset(file, ReadOptions(labels_file=labels))
+    assert data.graph is None
+    assert data.ids == [str(k) for k in range(len(Y))]
+    assert "features: sparse, 150 rows of 400" in data.notes
+    np.testing.assert_array_equal(data.points.toarray(), X.toarray())
+    fitting = Fitting(data, {})
+    result, _ = fitting.result(data.labels)
+    expected = PottsClassifier().fit(X, Y)
+    assert fitting.fitted.graph_.edges.tolist() == expected.graph_.edges.tolist()
+    np.testing.assert_array_equal(result.calls, expected.transduction_)
+
+
+def test_a_large_sparse_matrix_of_an_h5ad_stays_sparse(tmp_path, monkeypatch):
+    anndata = pytest.importorskip("anndata")
+    held = anndata.AnnData(sparse.csr_matrix(X.astype(float)))
+    held.obs["topic"] = np.where(Y < 0, "", Y.astype(str))
+    held.write_h5ad(tmp_path / "texts.h5ad")
+    dense = read_dataset(tmp_path / "texts.h5ad", ReadOptions(labels="topic"))
+    monkeypatch.setattr("spinlearn.io.anndata_file.MOST_WRITTEN", 1000)
+    data = read_dataset(tmp_path / "texts.h5ad", ReadOptions(labels="topic"))
+    assert "too large to be written out" in data.notes[-1]
+    np.testing.assert_array_equal(data.points.toarray(), dense.points)
+    assert Fitting(data, {}).points.shape == X.shape
+
+
+def test_what_sparse_files_cannot_do_is_said(tmp_path):
+    file, labels = tmp_path / "texts.npz", tmp_path / "labels.npy"
+    sparse.save_npz(file, X)
+    np.save(labels, np.zeros(WORDS))
+    with pytest.raises(InvalidInputError, match="features as rows and points as columns"):
+        read_dataset(file, ReadOptions(labels_file=labels))
+    np.save(labels, Y)
+    data = read_dataset(file, ReadOptions(labels_file=labels))
+    with pytest.raises(InvalidInputError, match="would fill the zeros of sparse features"):
+        _ = Fitting(data, {"scale": "standard"}).points
+    with pytest.raises(InvalidInputError, match="sparse features, which the page cannot show"):
+        Thumbnails(data)

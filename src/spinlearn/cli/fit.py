@@ -153,7 +153,7 @@ def fit(
             points, graph = dataset.points, dataset.graph
             cost = predicted_cost(
                 len(dataset.ids),
-                0 if points is None else points.shape[1],
+                0 if points is None else points.size // points.shape[0],
                 len({label for label in dataset.labels if label is not None}),
                 None if graph is None else graph.n_edges,
             )

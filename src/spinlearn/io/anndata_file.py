@@ -15,6 +15,7 @@ import numpy as np
 
 from spinlearn.errors import InvalidInputError, needing
 from spinlearn.files.arrays import MOST_PACKED
+from spinlearn.graphs.points import checked_features
 from spinlearn.io.dataset import Dataset, ReadOptions, row_numbers
 from spinlearn.io.graph_file import check_lists, errors_about
 from spinlearn.io.names import (
@@ -30,6 +31,7 @@ from spinlearn.model.arrays import FloatArray
 from spinlearn.model.graph import Graph
 
 SMALL = 10**7  # numbers that a matrix may have, however few of them are stored
+MOST_WRITTEN = 2**27  # numbers, 1 GB: a sparse matrix of more stays sparse
 LITTLE = 1 << 20  # bytes that may be claimed without being stored: arrays of one value
 MAPS = ("X_umap", "X_tsne", "X_pca")
 REPRESENTATIONS = ("X_pca", "X_scVI", "X_harmony")
@@ -132,7 +134,7 @@ def named_representations(adata: Any) -> tuple[str, ...]:
     return (*own, *map(str, adata.obsm), *map(str, adata.layers))
 
 
-def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
+def representation(adata: Any, name: str | None) -> tuple[Any, str]:
     """Points by name ("X", a key of obsm or layers; None: the first known) and where they were."""
     if name is None:
         name = next((known for known in REPRESENTATIONS if known in adata.obsm), "X")
@@ -161,8 +163,11 @@ def _checked(values: Any, name: str) -> Any:
     return values
 
 
-def _dense(values: Any, name: str) -> FloatArray:
-    """A matrix of a file, written out unless it would fill the memory with zeros."""
+def _dense(values: Any, name: str) -> Any:
+    """A matrix of a file, written out unless it would fill the memory with zeros.
+
+    One too large for that stays sparse, and neighbours in it are looked for by cosine.
+    """
     values = _checked(values, name)
     if hasattr(values, "toarray"):
         n_numbers, n_stored = int(np.prod(values.shape, dtype=object)), values.nnz
@@ -171,6 +176,8 @@ def _dense(values: Any, name: str) -> FloatArray:
                 f"{name!r} is damaged: its shape {values.shape} claims {n_numbers} numbers, of "
                 f"which {n_stored} are stored; get the file again"
             )
+        if n_numbers > MOST_WRITTEN:
+            return checked_features(values, repr(name))
         values = values.toarray()
     try:
         return np.asarray(values, dtype=np.float64)
@@ -248,12 +255,13 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
             notes += (traces,) if traces else ()
             values, used = representation(adata, name)
     if graph is None:
-        points = array_of_points(path, used, values, options)
+        sparse = hasattr(values, "tocoo")
+        points = values if sparse else array_of_points(path, used, values, options)
         names = list(map(str, adata.var_names))
         if used.startswith("obsm") or not adata.var_names.is_unique:
             key = used.partition("'")[2].strip("']") or used  # obsm['X_pca'] -> X_pca
             names = [f"{key}[{k}]" for k in range(points.shape[1])]
-        used = f"features: {used}"
+        used = f"features: {used}" + ", too large to be written out: as sparse ones" * sparse
     else:
         names = []
         own = options.neighbors or "neighbors"

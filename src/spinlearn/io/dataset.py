@@ -63,7 +63,7 @@ class Dataset:
     source: Path
     ids: list[str]
     labels: npt.NDArray[np.object_]  # (n,), text or whole numbers; None where there is no label
-    points: FloatArray | None = None  # (n, d)
+    points: Any = None  # (n, d), an array or, of sparse features, a csr_array
     graph: Graph | None = None
     feature_names: list[str] = field(default_factory=list)
     # By name, how many features stem from one column, where they are several: they count as one.
@@ -133,6 +133,13 @@ def prepared(
     if scale not in SCALES:
         raise InvalidInputError(f"scale {scale!r} is unknown: use none or standard")
     kept = list(names)
+    if hasattr(points, "tocoo"):
+        if clip is not None or log2 or top_variance is not None or scale != "none":
+            raise InvalidInputError(
+                "clip, log2, top-variance and scale would fill the zeros of sparse features: leave "
+                "them out, or give a dense table"
+            )
+        return points, kept
     if clip is not None:
         low, high = clip
         if not low < high:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from spinlearn.answers.labels import is_missing
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import Arrays
+from spinlearn.graphs.points import checked_features
 from spinlearn.io.dataset import Dataset, ReadOptions, row_numbers
 from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features
 from spinlearn.io.table import Row, Table, import_parquet, pointed, read_text_rows
@@ -53,7 +54,7 @@ LONGEST_LINE = 1 << 16  # of a Matrix Market file, as far as it is looked at
 
 
 def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
-    """The nodes of a graph."""
+    """The nodes of a graph; of a Matrix Market file that is not square, points."""
     if options.labels_file is None and not options.for_labelling:
         raise InvalidInputError(GRAPH_ALONE.format(path))
     refuse_features(path, options)
@@ -62,8 +63,10 @@ def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None)
     if path.is_dir() or path.suffix.lower() == PARQUET:
         graph, ids = _read_edge_parts(path)
     elif path.suffix.lower() == ".mtx":
-        graph, notes = _read_matrix_market(path)
-        ids = row_numbers(graph.n_nodes)
+        held, notes = _read_matrix_market(path)
+        if not isinstance(held, Graph):
+            return sparse_points(path, held, notes)
+        graph, ids = held, row_numbers(held.n_nodes)
         notes += ("nodes are numbered from 0, as rows of a matrix in Python: the file's 1 is '0'",)
     else:
         graph, ids = _read_edge_list(path, options)
@@ -78,26 +81,40 @@ def check_node_count(path: Path, n_nodes: int, n_edges: int) -> None:
     """Refuse a size that a few bytes can claim and no memory can hold."""
     if n_nodes > MANY_NODES and n_nodes > NODES_PER_EDGE * n_edges:
         raise InvalidInputError(
-            f"{path} claims {n_nodes} nodes but {n_edges} edges, so that nearly all nodes stand "
-            "alone: keep those that have an edge"
+            f"{path} claims {n_nodes} nodes but {n_edges} edges (or features but values), so that "
+            "nearly all stand alone: keep the others"
         )
 
 
-def matrix_graph(path: Path, matrix: Any) -> tuple[Graph, tuple[str, ...]]:
-    """Graph of a matrix, sparse or dense, that a file held, and what was done about its form."""
+def sparse_points(path: Path, rows: Any, notes: tuple[str, ...]) -> Dataset:
+    """Points, without labels, of sparse features."""
+    with errors_about(path):
+        rows = checked_features(rows)
+    n_points, n_features = rows.shape
+    return Dataset(
+        source=path,
+        ids=row_numbers(n_points),
+        labels=np.full(n_points, None, dtype=object),
+        points=rows,
+        feature_names=[f"X[{k}]" for k in range(n_features)],
+        notes=(*notes, f"features: sparse, {n_points} rows of {n_features}"),
+    )
+
+
+def matrix_graph(path: Path, matrix: Any) -> tuple[Any, tuple[str, ...]]:
+    """Graph of a matrix, sparse or dense, that a file held, and what was done about its form.
+
+    One that is not square holds features, and is a csr_array.
+    """
     from scipy.sparse import csr_array, tril, triu
 
     square = csr_array(matrix)
-    if square.shape[0] != square.shape[1]:
-        raise InvalidInputError(
-            f"{path} holds a matrix of {square.shape[0]} by {square.shape[1]}, but a graph has one "
-            "row and one column per node: give features as a dense array; if it is of counts with "
-            "genes as rows, read it with scanpy and save it as .h5ad"
-        )
     notes: tuple[str, ...] = ()
     again = getattr(matrix, "nnz", square.nnz) - square.nnz
     if again:
         notes = (f"{again} entries stand where there is one already: they are added up",)
+    if square.shape[0] != square.shape[1]:
+        return square, notes
     upper, lower = triu(square, 1).count_nonzero(), tril(square, -1).count_nonzero()
     if upper + lower and 0 in (upper, lower):
         half = "upper" if upper else "lower"
@@ -122,8 +139,8 @@ def is_sparse(arrays: Arrays) -> bool:
     return {"data", "shape"} <= set(arrays) and not {"format", "indptr"}.isdisjoint(arrays)
 
 
-def sparse_graph(path: Path, arrays: Arrays) -> tuple[Graph, tuple[str, ...]]:
-    """Graph of a sparse matrix as scipy.sparse.save_npz stores it, as `matrix_graph` gives it."""
+def sparse_graph(path: Path, arrays: Arrays) -> tuple[Any, tuple[str, ...]]:
+    """Graph or features of a sparse matrix as scipy.sparse.save_npz stores it (`matrix_graph`)."""
     from scipy.sparse import coo_array, csr_array
 
     try:
@@ -134,14 +151,15 @@ def sparse_graph(path: Path, arrays: Arrays) -> tuple[Graph, tuple[str, ...]]:
         if arrays["data"].ndim != 1 or arrays["data"].dtype.kind not in "biuf":
             raise ValueError(f"its values are {arrays['data'].dtype}, no list of numbers")
         data = arrays["data"].astype(np.float64)
+        check_node_count(path, max(shape), len(data))
         if {"row", "col"} <= set(arrays):
-            check_node_count(path, max(shape), len(data))
             matrix = coo_array((data, (arrays["row"], arrays["col"])), shape=shape)
-        else:  # the columns of a symmetric matrix are its rows
+        else:
             lists = (data, arrays["indices"], arrays["indptr"])
-            by_rows = str(arrays.get("format", "csr")) != "csc"
+            by_rows = "csc" not in str(arrays.get("format"))  # bytes
             check_lists(*lists, *(shape if by_rows else shape[::-1]))
             matrix = csr_array(lists, shape=shape if by_rows else shape[::-1])
+            matrix = matrix if by_rows else matrix.T
     except InvalidInputError:
         raise
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -183,8 +201,8 @@ def check_lists(
 # -- Matrix Market ---------------------------------------------------------------------------------
 
 
-def _read_matrix_market(path: Path) -> tuple[Graph, tuple[str, ...]]:
-    """Graph of a matrix, as `matrix_graph` gives it."""
+def _read_matrix_market(path: Path) -> tuple[Any, tuple[str, ...]]:
+    """Graph or features of a matrix, as `matrix_graph` gives it."""
     from pandas import read_csv
     from pandas.errors import EmptyDataError
     from scipy.sparse import coo_array
@@ -195,7 +213,12 @@ def _read_matrix_market(path: Path) -> tuple[Graph, tuple[str, ...]]:
             raise InvalidInputError(
                 f"{path} is truncated: it claims {n_entries} entries, more than the file can hold"
             )
-        check_node_count(path, shape[0], n_entries)
+        check_node_count(path, max(shape), n_entries)
+        if symmetry != "general" and shape[0] != shape[1]:
+            raise InvalidInputError(
+                f"{path} is damaged: it claims to be {symmetry}, but to have {shape[0]} rows and "
+                f"{shape[1]} columns: write general if it holds features"
+            )
         width = 1 if kind == "array" else 2 if field == "pattern" else 3
         kinds = {2: np.float64} | dict.fromkeys((0, 1), np.int64 if width > 1 else np.float64)
         place = file.tell()

@@ -2,7 +2,8 @@
 
     .csv .tsv (.gz)    a table: one column of labels, optionally one of ids, numeric features
     .parquet .xlsx     the same; of Excel the first sheet
-    .npz               arrays: features X, labels by name; or a sparse matrix: a graph
+    .npz               arrays: features X, labels by name; or a sparse matrix: a graph, or
+                       features if it is not square
     .npy               features alone; labels come from a second file
     .h5ad              an AnnData object: labels in obs, scanpy's neighbour graph or X_pca or X
     .mtx               a graph (Matrix Market); labels come from a second file
@@ -31,7 +32,13 @@ from spinlearn.graphs import PixelGrid
 from spinlearn.io.anndata_file import read_h5ad_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions, row_numbers
 from spinlearn.io.features import named, read_features
-from spinlearn.io.graph_file import is_edge_heading, is_sparse, read_graph_data, sparse_graph
+from spinlearn.io.graph_file import (
+    is_edge_heading,
+    is_sparse,
+    read_graph_data,
+    sparse_graph,
+    sparse_points,
+)
 from spinlearn.io.names import (
     GRAPH_ALONE,
     array_of_points,
@@ -56,6 +63,7 @@ from spinlearn.io.table import (
     table_with_points,
 )
 from spinlearn.model.arrays import BoolArray, FloatArray
+from spinlearn.model.graph import Graph
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 MOST_PIXELS = 1_000_000
@@ -132,10 +140,15 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
     points, graph, names, notes = None, None, list[str](), tuple[str, ...]()
     if is_sparse(arrays):
         refuse_features(path, options)
-        graph, notes = sparse_graph(path, arrays)
+        held, notes = sparse_graph(path, arrays)
         if alone and (options.labels or "y") not in arrays:
             raise InvalidInputError(GRAPH_ALONE.format(path))
-        n_points = graph.n_nodes
+        if isinstance(held, Graph):
+            graph, n_points = held, held.n_nodes
+        else:
+            data = sparse_points(path, held, notes)
+            points, names, notes = data.points, data.feature_names, data.notes
+            n_points = len(data.ids)
     else:
         used = one_array(path, tuple(arrays), options) or "X"
         if used not in arrays:
@@ -316,7 +329,7 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
         data = replace(data, labels=labels, joined=joined)
     data = replace(data, columns=None)
     check_names(labels_file or path, "the label", data.labels)
-    if data.points is None:
+    if data.points is None or hasattr(data.points, "tocoo"):
         return data
     # Readers refuse gaps themselves where they are an error: they know the line.
     gaps: BoolArray = np.isnan(data.points)

@@ -41,6 +41,10 @@ class Thumbnails:
         self, data: Dataset, *, images: Path | None = None, pixels: str | None = None
     ) -> None:
         self.names, self.values, self.cells = data.feature_names, data.points, data.cells
+        if hasattr(self.values, "tocoo"):
+            raise InvalidInputError(
+                f"{data.source} holds sparse features, which the page cannot show: give a table"
+            )
         self.columns = dict(data.numbers)  # further columns, each with what reads it, (n,)
         self.shape = None if self.values is None else pixel_shape(pixels, self.names)
         self.pictures = pictures_in(images, data.ids)

@@ -150,7 +150,8 @@ class Fitting:
             notes.append(f"the {self.points.shape[1]} features of largest variance are used")
         messages = notes + _messages(caught, averages, data.ids)
         layout = data.layout
-        if layout is None and data.points is not None and data.points.shape[1] == 2:
+        flat = isinstance(data.points, np.ndarray) and data.points.shape[1] == 2
+        if layout is None and flat:
             layout = data.points  # axes that the user knows
         record = {
             "version": __version__,
