@@ -416,7 +416,7 @@ def differences(value: Any, expected: Any, tolerance: float = 1e-9) -> str | Non
 
 
 def _text_difference(text: str, expected: str, tolerance: float) -> str | None:
-    new, old = re.split(r"([\s,;|]+)", text), re.split(r"([\s,;|]+)", expected)
+    new, old = re.split(r"([\s,;|=]+)", text), re.split(r"([\s,;|=]+)", expected)
     if len(new) != len(old):
         return f"{len(new)} words, were {len(old)}"
     for a, b in zip(new, old, strict=True):

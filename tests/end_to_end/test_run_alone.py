@@ -182,8 +182,8 @@ def test_a_run_that_is_kept_stays_what_it_is_when_going_on_is_refused(table, end
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, None])
 def test_once_the_answer_stands_nothing_undoes_it(table, monkeypatch, kind):
     """Neither a signal while it is printed, nor output that cannot be."""
-    ends = no_room if kind is None else lambda *_: signal.raise_signal(kind)
-    monkeypatch.setattr("spinlearn.cli.fit.print_summary", ends)
+    ends = no_room if kind is None else lambda *_, **__: signal.raise_signal(kind)
+    monkeypatch.setattr("spinlearn.cli.fit.print_answer", ends)
     done = spinlearn_here(*command(*SHORT), cwd=table)
     assert done.returncode == (2 if kind is None else 128 + kind)
     assert kind is None or done.stderr == ""  # nobody is told that there is none

@@ -422,7 +422,8 @@ def check_magic(path: Path, magic: bytes, kind: str) -> None:
     with open(path, "rb") as file:
         if file.read(len(magic)) != magic:
             raise InvalidInputError(
-                f"{path} is not a {kind} file, whatever its ending says: check the file"
+                f"{path} is not a {kind} file, whatever its ending says: check the file; a table "
+                "of text is read as .csv or .tsv"
             )
 
 
