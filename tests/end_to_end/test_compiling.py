@@ -55,11 +55,11 @@ def test_nothing_is_left_to_compile(tmp_path):
     _, known = met([DOCTOR], tmp_path)
     commands = [
         "fit table.csv --labels species --out one --quiet",
-        "fit table.csv --labels species --out two --quiet --method paper",
+        "fit table.csv --labels species --out two --quiet --method paper --time-limit 2",
         "cluster table.csv --out three --quiet",
         "suggest one",
         "suspects one",
-        "compare table.csv --labels species",
+        "compare table.csv --labels species --time-limit 2",
     ]
     for command in commands:
         compiled, used = met([command], tmp_path)

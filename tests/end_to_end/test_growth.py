@@ -46,12 +46,12 @@ def test_the_page_has_the_exponents_and_ratios_of_what_was_measured(growth, tmp_
 def test_one_command_measures_and_writes_the_page(growth, tmp_path):
     out, page = tmp_path / "growth.json", tmp_path / "growth.md"
     where = ["--out", str(out), "--page", str(page)]
-    growth.main(["--points", "1000", "100", "--rivals", "lgc", *where])
+    growth.main(["--points", "300", "100", "--rivals", "lgc", *where])
     results = json.loads(out.read_text())
-    assert list(results) == ["100", "1000"]
+    assert list(results) == ["100", "300"]
     assert all(row["fit"] > 0 for one in results.values() for row in one.values())
-    assert "| 1,000 | " in page.read_text(encoding="utf-8")
+    assert "| 300 | " in page.read_text(encoding="utf-8")
     growth.main(["--points", "100", "--rivals", "sgt", "--seconds", "0", *where])
     results = json.loads(out.read_text())
     assert results["100"]["sgt"] == {"failed": "> 0 s"}
-    assert "lgc" in results["1000"]
+    assert "lgc" in results["300"]
