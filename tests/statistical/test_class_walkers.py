@@ -1,10 +1,9 @@
-"""Walkers, and moves under class-level terms, keep the law; twins with a planted error do not."""
+"""Moves under class-level terms keep the exact law, and twins with a planted error do not."""
 
 import numpy as np
 import pytest
 
 from spinlearn.engines.exact.enumeration import Enumeration
-from spinlearn.engines.sampling.move_sets import regions_of
 from spinlearn.engines.sampling.sums import LevelSums
 from spinlearn.engines.sampling.walkers import (
     BitWalkers,
@@ -21,7 +20,6 @@ from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.graph import Graph
 from spinlearn.model.kernel_arguments import bond_thresholds, cluster_model, kernel_model
 from spinlearn.model.potts import PottsModel
-from tests.conftest import cliques
 from tests.statistical.chi_square import Draws, assert_verdict
 
 BETA = 0.6
@@ -124,37 +122,22 @@ def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
     assert_verdict(draws.p_value(), bug is None)
 
 
-REGIONS = [[0], [1, 2], [0, 2], [0, 1, 2, 3]]  # neighbours or not, alone, everything
-
-
 @pytest.mark.parametrize("bug", [False, True])
 @pytest.mark.parametrize(
-    ("kind", "form", "redraw"),
-    [
-        (ClassClusterWalkers, "quadratic", False),
-        (GeneralWalkers, "ratio", False),
-        (ClusterWalkers, "none", False),
-        (ClusterWalkers, "none", True),
-    ],
+    ("kind", "form"), [(ClassClusterWalkers, "quadratic"), (GeneralWalkers, "ratio")]
 )
-def test_groups_of_walkers_keep_the_law(kind, form, redraw, bug):
+def test_groups_of_walkers_keep_the_law(kind, form, bug):
     model = small_model(form)
     draws = Draws(model, BETA, DRAWS, 3)
     group = kind(model, np.random.SeedSequence(1))
     group.use_ladder(np.array([0.1, BETA * (1.2 if bug else 1.0)]))
     group.levels[:] = 1
     group.apply_levels()
-    if redraw:
-        group.use_regions(regions_of(model, [np.array(nodes) for nodes in REGIONS]))
     size = group.n_walkers
     draws.states = draws.states[: DRAWS - DRAWS % size]
     for states in np.split(draws.states, DRAWS // size):
         group.put_states(states)
-        if redraw:
-            group.move_regions(3)
-            assert not group._clusters.place.any()
-        else:
-            group.sweep(1)
+        group.sweep(1)
         states[:] = group.states()
     np.testing.assert_allclose(group.energies(), model.energy(group.states()))
     assert_verdict(draws.p_value(), not bug)
@@ -202,26 +185,3 @@ def test_averages_over_the_draws_of_clusters_are_those_of_the_law():
     error = 4 * 0.5 / np.sqrt(DRAWS)  # the averages scatter less than the states do
     assert np.abs(sums.nodes[0] / DRAWS - exact.marginals[0, free.nodes]).max() < error
     assert np.abs(sums.edges[0] / DRAWS - exact.edge_agreement[0, free.edge_ids]).max() < error
-
-
-@pytest.mark.slow
-def test_a_blob_leaves_its_neighbours_by_one_redraw():
-    # Two cliques of 8, 20 weak edges between them, a label in each: to part them, a sweep has to
-    # draw no bond on any of the 20, which happens once in e^12 times.
-    weak = [(i, 8 + (i + d) % 8) for i in range(8) for d in range(3)][:20]
-    held = [(16 + c, 8 * c + i) for c in range(2) for i in range(8)]
-    graph = cliques(8, 8, 1, 1, links=[*weak, *held], weights=[0.2] * 20 + [0.5] * 16)
-    model = PottsModel(graph.with_weights(3 * graph.weights), 2, clamped=[*[-1] * 16, 0, 1])
-    moved = {}
-    for name, regions in (("sweeps", []), ("redraws", [np.arange(8), np.arange(8, 16)])):
-        group = ClusterWalkers(model, np.random.SeedSequence(3), 200)
-        group.use_ladder(np.array([1.0]))
-        group.use_regions(regions_of(model, regions))
-        group.put_states(np.tile(np.array([0] * 17 + [1], dtype=np.int8), (200, 1)))
-        for _ in range(10):
-            group.sweep(1)
-            group.move_regions(1)
-        parted = group.states()
-        moved[name] = np.mean(parted[:, :8].mean(axis=1) + 1 < parted[:, 8:16].mean(axis=1) + 0.5)
-    assert moved["sweeps"] < 0.02
-    assert moved["redraws"] > 0.2
