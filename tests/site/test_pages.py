@@ -1,9 +1,10 @@
 """Every page of the built site in Chromium: `make docs-test`, after `make docs`."""
 
+import time
+
 import pytest
 
 from tests.end_to_end.browser import chromium, complaints, requests_made
-from tests.end_to_end.tool import until
 from tests.site.built import SITE, pages, served
 
 if not (SITE / "index.html").exists():
@@ -14,6 +15,7 @@ OVERHANG = """
 const page = document.documentElement;
 return Math.max(page.scrollWidth, document.body.scrollWidth) - page.clientWidth;
 """
+WAIT_SECONDS = 600.0
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +40,23 @@ def show(driver, url: str, width: int, scheme: str = "light") -> None:
     driver.get(url)
 
 
+def until(condition) -> bool:
+    """Whether it comes true in time."""
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
 @pytest.mark.parametrize("page", pages())
 def test_no_sideways_scroll_no_complaint_nothing_from_outside(page, browser, address):
     complaints(browser), requests_made(browser)
     for width in WIDTHS:
         show(browser, address + page, width)
         if page == "physics.html":  # formulas are set after the page is there
-            until(lambda: browser.find_elements("css selector", "mjx-container"))
+            assert until(lambda: browser.find_elements("css selector", "mjx-container"))
         assert browser.execute_script(OVERHANG) <= 0, f"{width} pixels wide"
     assert complaints(browser) == []
     outside = [url for url in requests_made(browser) if not url.startswith(address)]
@@ -72,7 +84,7 @@ def test_dark_mode_follows_the_system(browser, address):
 
 def test_search_finds_a_page_without_a_server_behind_it(browser, address):
     show(browser, address + "search.html?q=homogeneous", 1400)
-    until(lambda: browser.find_elements("css selector", "ul.search li a"))
+    assert until(lambda: browser.find_elements("css selector", "ul.search li a"))
     linked = [
         link.get_attribute("href")
         for link in browser.find_elements("css selector", "ul.search li a")
@@ -82,4 +94,4 @@ def test_search_finds_a_page_without_a_server_behind_it(browser, address):
 
 def test_code_has_a_copy_button(browser, address):
     show(browser, address + "first-labels.html", 1400)
-    until(lambda: browser.find_elements("css selector", "button.copybtn"))
+    assert until(lambda: browser.find_elements("css selector", "button.copybtn"))

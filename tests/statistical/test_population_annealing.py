@@ -4,8 +4,9 @@ from itertools import count
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.answers.law import trusted_rows, usable_rows, warning_at
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
@@ -15,6 +16,7 @@ from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.minimizers import minimum_cut
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
+from tests.conftest import few_labels
 from tests.energy_models import random_model
 from tests.oracles import z_scores
 
@@ -50,6 +52,22 @@ def test_the_jackknife_of_equal_blocks_is_the_error_of_the_mean():
     mean, error = _jackknife(10 * values, np.full(32, 10.0))
     np.testing.assert_allclose(mean, values.mean(axis=0))
     np.testing.assert_allclose(error, values.std(axis=0, ddof=1) / np.sqrt(32))
+
+
+def test_one_label_a_class_is_answered_by_a_cooled_population():
+    """Four digits, one label each: a population follows them, every error bar stays sane."""
+    images, digits = (array[:260] for array in load_digits(n_class=4, return_X_y=True))
+    labels = few_labels(digits, 1)
+    fitted = PottsClassifier(
+        graph="knn",
+        energy="diffused_cut",
+        random_state=0,
+        engine=PopulationAnnealing(n_walkers=256, n_sweeps=8, memory=0.8, n_reads=4),
+        temperature=TemperatureRule(grid=[0.3, 0.6, 1.2]),
+    ).fit(images, labels)
+    assert fitted.equilibrium_.std_error.max() <= 0.5
+    free = labels < 0
+    assert np.mean(fitted.forced_labels_[free] == digits[free]) > 0.97
 
 
 def test_the_ground_state_is_never_above_the_minimisers():

@@ -98,6 +98,16 @@ def test_text_labels_and_no_truth(blobs):
     assert silent.energy_reached.tolist() == numbers.energy_reached.tolist()
 
 
+def test_a_class_nobody_labelled_counts_by_the_papers_rule():
+    X, truth = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], cluster_std=0.5, random_state=0)
+    y = np.where(truth < 2, few_labels(truth, 1), -1)
+    table = compare(X, y, truth, methods=[], temperature=TemperatureRule(name=0.3, grid=[0.3]))
+    assert table.new_classes[0] >= 1
+    assert table.errors[0] <= 3  # the third blob is found
+    assert table.forced_errors[0] >= 30
+    assert table.errors[1] >= 30  # a minimum cannot find it
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

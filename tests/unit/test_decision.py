@@ -18,6 +18,18 @@ def status_names(decision):
     return [Status(s).name for s in decision.status]
 
 
+def test_confused_names_its_classes():
+    run = equilibrium(
+        4, CHAIN, [(1.0, [1.0, 0.52, 0.54, 0.0], [0.9, 0.8, 0.76])], clamped=[0, -1, -1, 1]
+    )
+    d = decide(run, 1.0)
+    assert status_names(d) == ["LABELLED", "CONFUSED", "CONFUSED", "LABELLED"]
+    np.testing.assert_allclose(d.margin, [1.0, 0.04, 0.08, 1.0])
+    assert d.candidates(1) == (0, 1)
+    assert d.candidates(0) == (0,)
+    assert outcome_name(int(d.outcomes[1]), ["A", "B"], d.confused_sets) == "confused:A|B"
+
+
 def test_each_component_without_a_class_is_a_new_class_of_its_own():
     # 0 is labelled and cut off; {1, 2} and {3, 4, 5} hold together, 6 is alone.
     edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
@@ -31,12 +43,13 @@ def test_each_component_without_a_class_is_a_new_class_of_its_own():
     assert status_names(d) == ["LABELLED"] + 6 * ["NEW"]
     members = {k: v.tolist() for k, v in d.new_classes().items()}
     assert members == {1: [3, 4, 5], 2: [1, 2], 3: [6]}  # numbered by size
-    left = decide(run, 1.0, small_groups="outlier")
-    assert {k: v.tolist() for k, v in left.new_classes().items()} == {1: [3, 4, 5]}
-    names = [
-        outcome_name(int(each.outcomes[6]), ["A", "B"], each.confused_sets) for each in (d, left)
-    ]
-    assert names == ["new:3", "outlier"]
+    assert d.candidates(6) == ()
+    assert outcome_name(int(d.outcomes[3]), ["A", "B"], d.confused_sets) == "new:1"
+    d = decide(run, 1.0, small_groups="outlier")
+    assert status_names(d) == ["LABELLED"] + 2 * ["OUTLIER"] + 3 * ["NEW"] + ["OUTLIER"]
+    assert {k: v.tolist() for k, v in d.new_classes().items()} == {1: [3, 4, 5]}
+    assert d.candidates(6) == ()
+    assert outcome_name(int(d.outcomes[6]), ["A", "B"], d.confused_sets) == "outlier"
 
 
 @pytest.mark.parametrize(
@@ -80,6 +93,29 @@ def three_blobs(sizes=(3, 5, 4)):
     blob = np.repeat([0, 1, 2], sizes)
     labels = few_labels(blob, 1)
     return cliques(*sizes), np.where(blob < 2, labels, -1), blob == 2
+
+
+REACH = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0, np.inf]
+
+
+@pytest.mark.parametrize("name", ["class_penalty", "class_prior"])
+@pytest.mark.parametrize("small_groups", ["join", "outlier", "new"])
+def test_what_no_label_reaches_is_never_of_a_named_class(name, small_groups):
+    graph, labels, third = three_blobs()
+    if name == "class_prior":
+        model = energies.ClassPrior(prior=[0.8, 0.2], energy="min_cut")(graph, labels, 2)
+    else:  # over all points, also those that no label reaches
+        sizes = np.ones(graph.n_nodes)
+        balance = energies.ClassPenalty.quadratic(sizes, 2.0, n_states=2)
+        model = energies.Custom(class_penalty=balance)(graph, labels, 2)
+    run = Enumeration().run(model, REACH)
+    found = profile(run, small_groups=small_groups)
+    # A term of the classes prefers one there, which is no evidence.
+    assert found.margin[:, third].max() > 0.5
+    assert set(np.unique(found.status[:, third])) <= {Status.NEW, Status.OUTLIER}
+    assert not np.any(np.isin(found.outcomes[:, third], [0, 1]))
+    cold = found.status[1, ~third]
+    assert set(np.unique(cold)) <= {Status.LABELLED, Status.CONFIDENT}
 
 
 @pytest.mark.parametrize("clamped", [True, False])

@@ -1,6 +1,7 @@
 """PottsClassifier: odd input gets a right answer or is refused; laws that any answer obeys."""
 
 import copy
+import pickle
 
 import networkx as nx
 import numpy as np
@@ -451,6 +452,18 @@ def test_decide_refuses():
 
 
 # -- scikit-learn's tools and copies -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["points", "graph"])
+def test_a_copy_of_a_fitted_model_gives_the_same_answers(source):
+    model = fit(y=TEXT) if source == "points" else fit(CHAIN, CHAIN_LABELS)
+    unseen = np.vstack([X + 0.01, FAR]) if source == "points" else np.eye(4)
+    again = pickle.loads(pickle.dumps(model))
+    for name in ("names_", "status_", "label_distributions_", "forced_labels_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+    np.testing.assert_array_equal(again.predict(unseen), model.predict(unseen))
+    np.testing.assert_array_equal(again.decide(0.07).names, model.decide(0.07).names)
+    assert not again.graph_.weights.flags.writeable
 
 
 def test_fit_changes_neither_its_input_nor_its_settings():

@@ -1,8 +1,9 @@
-"""Belief propagation as users meet it: settings, stops, checkpoints, odd models."""
+"""Belief propagation as users meet it: settings, stops, checkpoints, odd models, classification."""
 
 import numpy as np
 import pytest
 
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.energies import MinCut, RatioCut
 from spinlearn.engines import BeliefPropagation, Enumeration
 from spinlearn.errors import (
@@ -14,7 +15,7 @@ from spinlearn.errors import (
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph, grids, labels_at
+from tests.conftest import grid_graph, grids, labels_at, some_labels
 from tests.oracles import assert_same_averages
 
 TEMPERATURES = [0.0, 0.4, 0.8, 1.2, np.inf]
@@ -92,3 +93,26 @@ def test_what_a_stopped_run_has_is_returned_and_its_checkpoint_is_its_own(
     for tol, temperatures in ((1e-5, TEMPERATURES), (1e-8, [0.5])):
         with pytest.raises(CheckpointError, match="another run"):
             BeliefPropagation(checkpoint=path, tol=tol).run(model, temperatures)
+
+
+# -- in the classifier ---------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_digits_from_one_label_each_by_modularity():
+    from sklearn.datasets import load_digits
+
+    X, truth = load_digits(return_X_y=True)
+    labels = some_labels(truth, 1)
+    found = PottsClassifier(
+        graph="knn",
+        energy="modularity:couplings=homogeneous",
+        engine="belief_propagation",
+        temperature=TemperatureRule(name=1.8, grid=[0.6, 1.2, 1.8, 2.1, 3.0]),
+    ).fit(X, labels)
+    right = (found.forced_labels_ == truth)[labels < 0]
+    assert right.mean() > 0.93
+    assert found.answer_.warning is None
+    # As sure as it is right, to a few percent.
+    sure = found.label_distributions_.max(axis=1)[labels < 0]
+    assert abs(sure.mean() - right.mean()) < 0.05

@@ -24,7 +24,7 @@ from spinlearn.minimizers import (
 from spinlearn.minimizers.annealing import cooling_schedule
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from tests.conftest import grid_graph
+from tests.conftest import grid_graph, labels_at
 from tests.cut_models import all_labellings, random_metric, single_moves
 
 TRIANGLE = Graph(3, [(0, 1), (0, 2), (1, 2)])
@@ -52,6 +52,17 @@ def test_figure_1_one_class_overtakes():
     np.testing.assert_array_equal(
         found.undecided, np.all((exact.marginals[0] > 0) & (exact.marginals[0] < 1), axis=1)
     )
+
+
+def test_ties_on_a_ring():
+    """Two labels on a ring of 2k + 2: each arc is cut in any of its k + 1 places."""
+    k = 3
+    found = minimum_cut(ring(2 * k + 2, labels_at({0: 0, k + 1: 1}, 2 * k + 2)))
+    assert found.energy == 2
+    assert found.n_undecided == 2 * k
+    assert (found.n_blocks, found.n_parts) == (2 * k, 2)  # (k + 1)^2 minimum cuts
+    assert list(found.fewest_zeros) == [0, 1, 1, 1, 1, 1, 1, 1]
+    assert list(found.fewest_ones) == [0, 0, 0, 0, 1, 0, 0, 0]
 
 
 def test_rounding_does_not_hide_a_tie():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn import Graph
+from spinlearn import Graph, PottsClassifier, TemperatureRule
 from spinlearn.energies import ENERGIES, DiffusedCut, MinCut, Modularity
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
@@ -150,3 +150,16 @@ def test_where_nothing_is_joined_there_is_no_null_model(graph, labels, q):
     run = Enumeration().run(model, [0.0, 1.0])
     np.testing.assert_allclose(run.marginals.sum(axis=2), 1)
     assert JunctionTree().unsupported(Modularity(resolution=0)(TRIANGLE, [0, -1, 1], 2)) is None
+
+
+def test_no_label_and_states_beyond_the_labels():
+    graph, truth = in_a_row([4, 4, 4])
+    nothing = Modularity()(graph, np.full(12, -1), 3)
+    permuted = np.array([1, 2, 0])[truth]
+    assert nothing.energy(truth) == pytest.approx(nothing.energy(permuted))
+    rule = TemperatureRule(grid=[0.0, 0.1, 0.3])
+    fitted = PottsClassifier(energy=Modularity(n_states=3), engine="enumeration", temperature=rule)
+    fitted.fit(graph, labels_at({0: 0}, 12))
+    assert fitted.model_.n_states == 3
+    assert set(fitted.transduction_[:4]) == {0}
+    assert all(fitted.transduction_[4:] != 0)

@@ -152,12 +152,24 @@ def test_blobs_by_sampling():
     assert adjusted_rand_score(truth[clustered], model.labels_[clustered]) == 1.0
     assert model.model_.n_states == 20
     np.testing.assert_array_equal(model.equilibrium_.marginals, 1 / 20)
-    seen = []
-    again = SuperparamagneticClustering(random_state=0, callback=seen.append).fit(X)
-    fractions = [progress.fraction for progress in seen]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == pytest.approx(1.0)
+    again = SuperparamagneticClustering(random_state=0).fit(X)
     np.testing.assert_array_equal(again.tree_.members, model.tree_.members)
+
+
+def test_sampled_agreement_is_the_exact_one():
+    grid = [0.1, 0.2, 0.4, 0.8, 1.6]
+    seen = []
+    sampled = SuperparamagneticClustering(
+        n_states=3, temperatures=grid, random_state=1, callback=lambda p: seen.append(p.fraction)
+    ).fit(joined_lattices())
+    expected = exact(temperatures=grid).fit(joined_lattices()).equilibrium_
+    found = sampled.equilibrium_
+    assert found.temperatures.tolist() == grid
+    error = np.abs(found.edge_agreement - expected.edge_agreement)
+    assert np.all(error <= 6 * found.agreement_std_error + 1e-12)
+    assert found.agreement_std_error.max() < 0.15
+    assert seen == sorted(seen)
+    assert seen[-1] == pytest.approx(1.0)
 
 
 def test_as_good_as_the_original_code_on_blobs(tmp_path, monkeypatch):
