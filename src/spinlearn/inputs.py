@@ -219,8 +219,7 @@ def _as_neighbour_lists(X: Any) -> str | None:
     """What to say of a matrix that seems to hold distances to nearest neighbours, else None."""
     rows = X.tocsr()
     counts, values = np.diff(rows.indptr), rows.data
-    alike = counts[0] == counts[-1] == counts.max() and counts.min() == counts[0]
-    if not alike or values.min() < 0 or np.ptp(values) == 0 or np.any(X.diagonal()):
+    if np.ptp(counts) > 0 or values.min() < 0 or np.ptp(values) == 0 or np.any(X.diagonal()):
         return None
     steps = np.diff(values.reshape(len(counts), -1), axis=1)
     if np.any(steps < 0):  # such lists begin with the nearest

@@ -104,6 +104,7 @@ def test_both_schedules_and_both_kernels_find_the_same_fixed_point(temperature):
     for run in runs:
         assert run.converged.all()
         assert_same_averages(run, runs[0], 1e-9)
+        np.testing.assert_allclose(run.log_partition, runs[0].log_partition, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 30])

@@ -6,7 +6,7 @@ import pytest
 from spinlearn import Graph
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import BeliefPropagation, JunctionTree
-from spinlearn.engines.messages.replicas import LANES, Places, cooled_together
+from spinlearn.engines.messages.replicas import LANES, STRONGEST, Places, cooled_together
 
 
 def labelled(n, q, rng, per=2):
@@ -37,6 +37,21 @@ def test_on_trees_they_are_exact_at_light_and_heavy_points(hub, q):
     for model, laws in zip(models, found, strict=True):
         exact = JunctionTree().run(model, ladder).marginals
         np.testing.assert_allclose(laws, exact, atol=2e-3)
+
+
+@pytest.mark.parametrize("strength", [1.0, STRONGEST, STRONGEST + 0.1, 30.0, 700.0])
+@pytest.mark.parametrize("q", [2, 4])
+def test_links_of_any_strength_between_two_classes(q, strength):
+    """A wall may be at any of four links; what a point says of it is next to nothing at T = 0.1."""
+    graph = Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4)], [0.1 * strength] * 4)
+    model = MinCut()(graph, np.array([0, -1, -1, -1, 1]), q)
+    found = cooled_together([model, model], [0.5, 0.1], Places.of(graph, q))
+    exact = JunctionTree().run(model, [0.5, 0.1]).marginals
+    for laws in found:
+        if strength < 20:  # in haste, what is next to nothing may be wrong
+            np.testing.assert_allclose(laws, exact, atol=2e-3)
+        np.testing.assert_allclose(laws[:, [0, 2, 4]], exact[:, [0, 2, 4]], atol=2e-3)
+        np.testing.assert_allclose(laws.sum(axis=2), 1.0, atol=1e-5)
 
 
 @pytest.mark.parametrize("q", [2, 3])

@@ -64,7 +64,7 @@ from spinlearn.model.parallel import SentOnce, each
 from spinlearn.model.phases import COARSE_SIZE, temperature_grid
 from spinlearn.model.potts import PottsModel
 
-LEAST_LAW = 1e-200
+LEAST_LAW = 1e-200  # of a neighbour: single precision has lost what is less
 MAX_OPERATIONS = 1e7  # of the junction tree for one temperature: about 0.1 s
 
 
@@ -100,7 +100,7 @@ def cavity_laws(model: PottsModel, marginals: FloatArray, temperature: float) ->
     for one, other in (model.graph.edges.T, model.graph.edges.T[::-1]):
         judged = held[one]
         i, j, w = one[judged], other[judged], unlike[judged]
-        law = np.maximum(marginals[j], LEAST_LAW, dtype=np.float64)  # what a pull may leave over
+        law = np.maximum(marginals[j], LEAST_LAW, dtype=np.float64)
         free = np.flatnonzero(~held[j])
         law[free, model.clamped[i[free]]] *= w[free]
         law /= law.sum(axis=1, keepdims=True)
@@ -155,9 +155,8 @@ class Average:
     chance: bool  # whether it is no larger than that of guessing by the counts of labels
     # (n_states,), of the shares of classes, over hypotheses and left-out groups
     class_errors: FloatArray
-    beliefs: npt.NDArray[np.float32] | None = (
-        None  # (R, T, n, n_states), with all labels, if on all points
-    )
+    # (R, T, n, n_states), with all labels, if on all points
+    beliefs: npt.NDArray[np.float32] | None = None
 
     @property
     def weights(self) -> FloatArray:

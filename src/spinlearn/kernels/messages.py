@@ -174,13 +174,12 @@ def sweep_potts(
 
 
 CODES = 65535.0  # steps of a law h that is kept in 16 bits
-MIDDLE = 32768.0  # the step that is kept as 0
 
 
 @njit(cache=True, nogil=True)
-def _of_code(messages, row, step, least):
-    """m = w + (1 - w) h of eight models; `step` is (1 - w) / CODES, `least` belongs to code 0."""
-    return i32x8_to_f32x8(load_i16_i32x8(messages, 8 * row)) * step + least
+def _of_code(messages, row, step, unlike):
+    """m = w + (1 - w) h of eight models, never below w, `unlike`; `step` is (1 - w) / CODES."""
+    return i32x8_to_f32x8(load_i16_i32x8(messages, 8 * row)) * step + unlike
 
 
 @njit(cache=True, nogil=True)
@@ -225,8 +224,7 @@ def sweep_replicas(
             if heavy[i]:
                 for k in range(begin, end):  # -ln m, m <= 1
                     share = (1.0 - unlike[k]) / CODES
-                    law = _of_code(messages, k * q + s, share, unlike[k] + MIDDLE * share)
-                    store(work, 8 * message, law)
+                    store(work, 8 * message, _of_code(messages, k * q + s, share, unlike[k]))
                     exponent = exponent - log(1.0 / row_of(lanes, work, message))
             set_row(logs, s, exponent)
             top = larger(top, exponent)
@@ -236,13 +234,11 @@ def sweep_replicas(
         if not heavy[i]:
             for k in range(begin, end):
                 share = (1.0 - unlike[k]) / CODES
-                least = unlike[k] + MIDDLE * share
                 for s in range(q):
                     law = load_f32x8(work, 8 * (running + s))
                     store(work, 8 * ((k - begin) * q + s), law)
-                    store(
-                        work, 8 * (running + s), law * _of_code(messages, k * q + s, share, least)
-                    )
+                    law = law * _of_code(messages, k * q + s, share, unlike[k])
+                    store(work, 8 * (running + s), law)
         total = zero
         for s in range(q):
             total = total + load_f32x8(work, 8 * (running + s))
@@ -256,15 +252,14 @@ def sweep_replicas(
         for k in range(end - 1, begin - 1, -1):
             total = zero
             share = (1.0 - unlike[k]) / CODES
-            least = unlike[k] + MIDDLE * share
             for s in range(q):
                 if heavy[i]:
-                    store(work, 8 * (message + s), _of_code(messages, k * q + s, share, least))
+                    store(work, 8 * (message + s), _of_code(messages, k * q + s, share, unlike[k]))
                     continue
                 other = load_f32x8(work, 8 * (backward + s))
                 law = load_f32x8(work, 8 * ((k - begin) * q + s)) * other
                 store(work, 8 * (cavity + s), law)
-                other = other * _of_code(messages, k * q + s, share, least)
+                other = other * _of_code(messages, k * q + s, share, unlike[k])
                 store(work, 8 * (backward + s), other)
                 total = total + law
             if heavy[i]:
@@ -276,11 +271,10 @@ def sweep_replicas(
             for s in range(q):
                 at_message = 8 * (reverse[k] * q + s)
                 old = i32x8_to_f32x8(load_i16_i32x8(messages, at_message))
-                new = load_f32x8(work, 8 * (cavity + s)) * norm - MIDDLE
+                new = load_f32x8(work, 8 * (cavity + s)) * norm
                 new = new + (old - new) * damping
-                # Rounded to the nearest: numbers from 0.5 up, of which the fraction is cut off.
-                code = f32x8_to_i32x8(new + (MIDDLE + 0.5))
-                store(messages, at_message, i32x8_to_i16x8(code - 32768))
+                # Rounded to the nearest: what is beyond the point is cut off.
+                store(messages, at_message, i32x8_to_i16x8(f32x8_to_i32x8(new + 0.5)))
                 gap = new - old
                 change = larger(change, larger(gap, gap * -1.0))
             change = change * share

@@ -181,14 +181,20 @@ def element_pointer(context, builder, array_type, array, index, index_type, llvm
 def _define_load(stored, vec):
     @intrinsic
     def load(typingctx, array, index):
-        """Lanes ``array[index : index + lanes]``: flat, contiguous; narrow integers are widened."""
+        """Lanes ``array[index : index + lanes]``: flat, contiguous; narrow integers are widened.
+
+        With their sign, if their type has one.
+        """
 
         def codegen(context, builder, sig, args):
             pointer = element_pointer(
                 context, builder, sig.args[0], args[0], args[1], sig.args[1], stored.llvm
             )
             value = builder.load(pointer, align=stored.bits // 8)
-            return value if stored == vec else builder.sext(value, vec.llvm)
+            if stored == vec:
+                return value
+            widen = builder.sext if array.dtype.signed else builder.zext
+            return widen(value, vec.llvm)
 
         return vec(array, index), codegen
 

@@ -48,6 +48,14 @@ class Reading:
         return self.log_count - self.least_energy / temperature
 
 
+def aligned(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array that is not filled and begins with a line of the cache."""
+    size = int(np.prod(shape, dtype=np.int64))
+    whole: npt.NDArray[Any] = np.empty(size + CACHE_LINE, dtype=dtype)
+    first = -whole.ctypes.data % CACHE_LINE // whole.itemsize
+    return whole[first : first + size].reshape(shape)
+
+
 class PottsMessages:
     """The messages at one temperature; `packed` ones have no lanes beyond the states."""
 
@@ -62,10 +70,8 @@ class PottsMessages:
         # Ones that begin with a line of the cache, so that rows straddle no more lines than they
         # must: half the memory traffic of a sweep.
         kind = np.dtype(np.float32 if single else np.float64)
-        size = layout.n_rows * len(self.columns)
-        whole: npt.NDArray[Any] = np.ones(size + CACHE_LINE // kind.itemsize, dtype=kind)
-        first = -whole.ctypes.data % CACHE_LINE // kind.itemsize
-        self.messages = whole[first : first + size].reshape(layout.n_rows, len(self.columns))
+        self.messages = aligned((layout.n_rows, len(self.columns)), kind)
+        self.messages[:] = 1.0
         self.coarsest_tol = COARSE_TOL if single else 0.0
         kind = kind if packed else np.dtype(np.float64)
         self.unlike, self.slope = (np.empty(layout.n_slots, dtype=kind) for _ in range(2))

@@ -4,31 +4,34 @@ For choices between models, in haste: one start each, cooled from above the mean
 of which only probabilities are kept. What differs between the models are labels and fields, and the
 weight of a quadratic class term; the couplings are those of the graph, >= 0. A label is a field
 that nothing outweighs. Messages are kept in 16 bits, and multiplied in single precision; nodes wait
-until their messages have changed in some model by WAITING of the largest change.
+until their messages have changed in some model by WAITING of the largest change. Where links are so
+strong that 16 bits lose what they say, models are cooled one after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from spinlearn.engines.messages.cooling import ABOVE, STEP
-from spinlearn.engines.messages.potts import CACHE_LINE
+from spinlearn.engines.messages.cooling import ABOVE, STEP, follow
+from spinlearn.engines.messages.layout import MessageLayout
+from spinlearn.engines.messages.potts import aligned
 from spinlearn.engines.messages.propagation import (
     DAMPING,
+    HASTY_SWEEPS,
     HASTY_TOL,
     NOISE,
     PATIENCE,
     PROGRESS,
+    Propagation,
+    Settling,
 )
 from spinlearn.model.arrays import FloatArray
-from spinlearn.model.graph import Graph
+from spinlearn.model.graph import Graph, near_order
 from spinlearn.model.phases import mean_field_temperature
 from spinlearn.model.potts import FREE, PottsModel
 
@@ -40,7 +43,7 @@ MOST_VISITS = 20
 NEAR = 1.1  # no step closer than this above a temperature that is wanted
 HELD = 1e6  # temperatures: the field of a label
 LARGEST_SUM = 80.0  # of J/T at a node, that single precision can hold; e^-87
-LARGEST_EXPONENT = 38.0  # J/T of a message; beyond, two points are one all the same
+STRONGEST = 10.0  # J/T of a link: 16 bits then are right to 0.001, and to nothing at 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +63,7 @@ class Places:
         n, slots = graph.n_nodes, 2 * graph.n_edges
         ids = np.arange(slots, dtype=np.int32)
         whole = csr_array((ids, graph.neighbors, graph.indptr), shape=(n, n))
-        order = reverse_cuthill_mckee(whole, symmetric_mode=True).astype(np.int32)
+        order = near_order(graph.indptr, graph.neighbors)
         near = whole[order][:, order]
         near.sort_indices()
         old = near.data  # the old slot of every new one
@@ -88,12 +91,20 @@ def way_in_haste(above: float, temperatures: Sequence[float]) -> list[float]:
     return way
 
 
-def _aligned(shape: tuple[int, ...], dtype: Any = np.float32) -> npt.NDArray[Any]:
-    """An array that begins with a line of the cache, so that no row straddles two."""
-    size = int(np.prod(shape))
-    whole = np.empty(size + CACHE_LINE, dtype=dtype)
-    first = -whole.ctypes.data % CACHE_LINE // whole.itemsize
-    return whole[first : first + size].reshape(shape)
+def _cooled_alone(
+    model: PottsModel, way: Sequence[float], temperatures: Sequence[float], seed: int
+) -> npt.NDArray[np.float32]:
+    """The same of one model, with links of any strength."""
+    propagation = Propagation(MessageLayout.of(model), Settling(HASTY_TOL, HASTY_SWEEPS))
+    propagation.start(seed)
+    return np.array(
+        [
+            propagation.marginals(averaged=False)
+            for temperature, _ in follow(propagation, way)
+            if temperature in temperatures
+        ],
+        dtype=np.float32,
+    )
 
 
 def cooled_together(
@@ -106,8 +117,11 @@ def cooled_together(
 
     Of states that are alike one wins, which the seed decides.
     """
-    from spinlearn.kernels.messages import CODES, MIDDLE, sweep_replicas
+    from spinlearn.kernels.messages import CODES, sweep_replicas
 
+    way = way_in_haste(places.temperature, temperatures)
+    if places.couplings.max(initial=0.0) > STRONGEST * min(temperatures):
+        return [_cooled_alone(model, way, temperatures, seed) for model in models]
     count, slots = len(models), len(places.neighbors)
     n, q = models[0].n_nodes, models[0].n_states
     lanes = (0,) * LANES
@@ -124,20 +138,22 @@ def cooled_together(
         if penalty is not None:
             coefficients[0, lane] = penalty.coefficient
             sizes[:, lane], targets[:, lane] = penalty.sizes[places.order], penalty.targets
-    for rows in (fields, held, coefficients, sizes, targets):  # lanes that are left over
-        rows[..., count:] = rows[..., :1]
+    for terms in (fields, held, coefficients, sizes, targets):  # lanes that are left over
+        terms[..., count:] = terms[..., :1]
 
     generator = np.random.default_rng(seed)
     # Laws in 16 bits, of which the first are equal but for noise.
     noise = (1 - NOISE * generator.random((slots, q, 1))) / q
-    messages, beliefs = _aligned((slots, q, LANES), np.int16), _aligned((n, q, LANES))
-    messages[:] = np.rint(noise * CODES - MIDDLE)
+    messages = aligned((slots, q, LANES), np.uint16)
+    beliefs = aligned((n, q, LANES), np.float32)
+    messages[:] = np.rint(noise * CODES)
     beliefs[:] = 1 / q
-    work = _aligned((q * (int(np.diff(places.indptr).max(initial=0)) + 4), LANES))
+    rows = q * (int(np.diff(places.indptr).max(initial=0)) + 4)
+    work = aligned((rows, LANES), np.float32)
     logs, pending = np.empty((2 * q, LANES)), np.empty(n)
     found = [np.empty((len(temperatures), n, q), dtype=np.float32) for _ in models]
-    for temperature in way_in_haste(places.temperature, temperatures):
-        exponent = np.minimum(places.couplings / temperature, LARGEST_EXPONENT)
+    for temperature in way:
+        exponent = places.couplings / temperature
         sums = np.concatenate([[0.0], np.cumsum(exponent)])
         heavy = np.diff(sums[places.indptr]) > LARGEST_SUM
         unlike = np.exp(-exponent).astype(np.float32)
